@@ -3,6 +3,7 @@
 two network namespaces, in the same run. All of the card is software here: the model's thread, both ends and the owner share the
 CPUs."""
 import json
+import os
 import re
 import shutil
 import signal
@@ -58,11 +59,26 @@ def iperf(owner, veth):
     return [json.loads(o)['end']['sum_received']['bits_per_second'] / 8e6 if o else None for o in outs]
 
 
+def redis_ends(port, depth, times=20000):
+    return (['redis-server', '--bind', '@', '--port', port, '--save', '', '--protected-mode', 'no'],
+            ['redis-benchmark', '-h', '@', '-p', port, '-n', str(times * depth), '-P', str(depth), '-c', '50', '-t', 'get', '--csv'])
+
+
 def redis(owner, veth, depth):
-    port = str(tpmd.free_port())
-    outs = both(owner, veth, ['redis-server', '--bind', '@', '--port', port, '--save', '', '--protected-mode', 'no'],
-                ['redis-benchmark', '-h', '@', '-p', port, '-n', str(20000 * depth), '-P', str(depth), '-c', '50', '-t', 'get', '--csv'])
-    return found(r'"GET","([\d.]+)"', outs)
+    return found(r'"GET","([\d.]+)"', both(owner, veth, *redis_ends(str(tpmd.free_port()), depth)))
+
+
+def redis_alone(veth, depth):
+    """Times the kernel's rate at which a stack that costs nothing would end: by what the two programs take of their CPUs themselves."""
+    port, took = tpmd.free_port(), []
+    ends = [[roce.ADDRS[0] if w == '@' else w for w in cmd] for cmd in redis_ends(str(port), depth, 100000)]
+    server = subprocess.Popen(veth.cmd(0, ends[0]), stdout=subprocess.DEVNULL)
+    tpmd.wait_until(lambda: tpmd.listens(port, server.pid))
+    client = subprocess.Popen(veth.cmd(1, ends[1]), stdout=subprocess.DEVNULL)
+    for p in (client, server):
+        took.append(os.wait4(p.pid, 0)[2])
+        server.kill()
+    return max(t.ru_utime + t.ru_stime for t in took) / max(t.ru_utime for t in took)
 
 
 def ls(env):
@@ -91,6 +107,8 @@ def bench(rep, library):
             rep.row('sockets', case, metric, ours, unit, 'kernel', theirs)
             if ours and theirs:
                 rep.goal('%s, %g times the kernel' % (case, times), ours, times * theirs, unit, unit != 'us')
+        for d in (1, 16) if veth.ok and shutil.which('redis-server') else ():
+            rep.row('sockets', 'redis-benchmark, %d under way, by a stack that costs nothing' % d, 'GET', redis_alone(veth, d), 'times the kernel')
         plain = ls({})
         rep.row('sockets', 'ls with the library in front', 'more', round(ls({'LD_PRELOAD': library}) - plain, 3), 'ms')
     finally:

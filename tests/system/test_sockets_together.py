@@ -102,7 +102,7 @@ def at_once(owner, d, data):
         until_says(web, 'Serving')
         if not has_socket(bulk.pid, bulk_at, listens=True):
             return 'iperf3 does not listen'
-        runs.append(owner.start('--sockets', '--port', '0', 'iperf3', '-c', SERVER, '-p', str(bulk_at), '-J', '-n', '200M'))
+        runs.append(owner.start('--sockets', '--port', '0', 'iperf3', '-c', SERVER, '-p', str(bulk_at), '-J', '-n', '2G'))
         if not tpmd.wait_until(lambda: came(bulk) is None or came(bulk) > 100000, LIMIT):
             return 'iperf3 sends nothing'
         got = os.path.join(d, 'got')
@@ -128,7 +128,7 @@ def at_once(owner, d, data):
     if runs[0].returncode != 0 or bulk.returncode != 0:
         return 'iperf3: %s %s' % (report[-300:], said[-300:])
     end = json.loads(report)['end']
-    if end['sum_sent']['bytes'] < end['sum_received']['bytes'] or end['sum_received']['bytes'] < 100e6:
+    if end['sum_sent']['bytes'] < end['sum_received']['bytes'] or end['sum_received']['bytes'] < 1e9:
         return 'iperf3: %s' % end
     return None not in (before, after) and after > before
 
