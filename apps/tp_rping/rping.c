@@ -14,6 +14,7 @@
 #include "rping.h"
 
 #define WAIT_MS 2000
+#define AGAIN_MS 100u    /* until somebody who did not answer is called again */
 #define GOODBYE_MS 3000u /* how long a client waits for the server's goodbye */
 #define LINGER_MS 100u   /* the other end may ask again for what was lost */
 #define RETRIES 7u
@@ -27,7 +28,9 @@ struct rping {
 	struct rping_conn *conns[RPING_MAX_CONNS];
 	unsigned int n, served;
 	int status;
-	bool leaving, gone; /* the client said goodbye; the server answered, or went first */
+	bool leaving, gone;               /* the client said goodbye; the server answered, or went first */
+	struct sockaddr_storage to, from; /* whom the client calls, and by which address */
+	uint64_t again, until;            /* when it calls again, 0: not; and no more */
 };
 
 static const struct rdma_conn_param param = {.responder_resources = 1,
@@ -102,6 +105,40 @@ step(int rc, const char *what)
 	return rc == 0 ? 0 : rend_fail(errno, "%s: %s", what, strerror(errno));
 }
 
+static uint64_t
+in_ms(unsigned int ms)
+{
+	return rte_get_tsc_cycles() + rte_get_tsc_hz() / 1000 * ms;
+}
+
+/* Asks for the way to the server. */
+static int
+find(struct rping *r)
+{
+	r->again = 0;
+	return tp_rdma_resolve_addr(r->id, r->from.ss_family != 0 ? (struct sockaddr *)&r->from : NULL,
+				    (struct sockaddr *)&r->to, WAIT_MS);
+}
+
+/* Nobody answers: the server may be on its way up for as long as its link may be. False: it had that time. */
+static bool
+later(struct rping *r)
+{
+	if (rte_get_tsc_cycles() >= r->until)
+		return false;
+	r->again = in_ms(AGAIN_MS);
+	return true;
+}
+
+static int
+find_again(struct rping *r)
+{
+	if (r->again == 0 || rte_get_tsc_cycles() < r->again)
+		return 0;
+	/* There was a route: a neighbour that did not answer is left alone for a while. */
+	return find(r) == 0 || (errno == ENODEV && later(r)) ? 0 : step(-1, "address");
+}
+
 /* Reached: queues are made on the port that leads there. */
 static int
 resolved(struct rping *r)
@@ -124,6 +161,10 @@ on_event(struct rping *r, const struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_CONNECT_REQUEST: return requested(r, ev->id);
 	case RDMA_CM_EVENT_ADDR_RESOLVED: return step(tp_rdma_resolve_route(ev->id, WAIT_MS), "route");
 	case RDMA_CM_EVENT_ROUTE_RESOLVED: return resolved(r);
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		if (!r->server && later(r))
+			return 0;
+		break;
 	case RDMA_CM_EVENT_ESTABLISHED: c->connected = true; return r->server ? 0 : rping_conn_begin(c);
 	case RDMA_CM_EVENT_DISCONNECTED:
 		c->over = r->gone = true;
@@ -178,7 +219,7 @@ turn(struct rping *r)
 static void
 linger(struct rping *r, unsigned int ms)
 {
-	const uint64_t until = rte_get_tsc_cycles() + rte_get_tsc_hz() / 1000 * ms;
+	const uint64_t until = in_ms(ms);
 
 	while (rte_get_tsc_cycles() < until && !(r->leaving && r->gone))
 		turn(r);
@@ -234,7 +275,6 @@ static int
 call(struct rping *r)
 {
 	char to[64] = "";
-	struct sockaddr_storage dst, src;
 	char ready;
 	int rc = 0;
 
@@ -243,15 +283,17 @@ call(struct rping *r)
 	snprintf(to, sizeof(to), "%s", r->conf->addr != NULL ? r->conf->addr : r->conf->port.self_addr[0]);
 	to[strcspn(to, "/")] = '\0';
 	if (rc == 0)
-		rc = sock_addr(r, to, r->conf->tcp_port, &dst);
+		rc = sock_addr(r, to, r->conf->tcp_port, &r->to);
 	if (rc == 0 && r->conf->source != NULL)
-		rc = sock_addr(r, r->conf->source, 0, &src);
+		rc = sock_addr(r, r->conf->source, 0, &r->from);
+	r->until = in_ms(1000 * r->conf->port.link_wait);
 	if (rc == 0)
-		rc = step(tp_rdma_resolve_addr(r->id, r->conf->source != NULL ? (struct sockaddr *)&src : NULL,
-					       (struct sockaddr *)&dst, WAIT_MS),
-			  "address");
-	while (rc == 0 && !rend_stopping() && !(r->n == 1 && r->conns[0]->over))
+		rc = step(find(r), "address");
+	while (rc == 0 && !rend_stopping() && !(r->n == 1 && r->conns[0]->over)) {
 		rc = turn(r);
+		if (rc == 0)
+			rc = find_again(r);
+	}
 	/* A server that went first has said so. */
 	if (r->n == 1 && r->conns[0]->connected && !r->gone) {
 		r->leaving = true;
