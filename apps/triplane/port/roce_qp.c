@@ -9,9 +9,9 @@
 
 #include "roce.h"
 
-#define RD_ATOMIC 4u /* READs at a time */
-#define RETRIES 7u   /* 7 for a receiver that is not ready: for ever */
-#define ACK_TIMEOUT 14u
+#define RD_ATOMIC 4u    /* READs at a time */
+#define RETRIES 7u      /* 7 for a receiver that is not ready: for ever */
+#define ACK_TIMEOUT 17u /* half a second, like the connection manager's: an end may have no CPU for a while */
 #define QKEY 0x11111111u
 
 /* The attributes that do not come from the user. */
