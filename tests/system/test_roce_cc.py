@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import tpmd
 from roce_icrc import wrong
@@ -29,13 +30,18 @@ CARD = {'rate-on-first-cnp': 200, 'clamp-target-rate': 1, 'time-reset': 100000, 
         'dce-tcp-rtt': 1000, 'cnp-interval': 200}
 SETS = {'sw': SLOW, 'mlx4': CARD}
 QPS = 4
+RISE = 50  # Mb/s a second at most: hai-rate each time-reset
+TRIES = 8
+# Mbit that may have come before and are received late, where nobody had a CPU for that: the queue of the switch, and a ring of 512 frames.
+WAITING = (600000 + 512 * 1100) * 8e-6
 
 
 class Pair(tpmd.Triplane):
     """Ports 0 and 1 of a card at the switch, and queue pairs of both that talk to each other."""
 
     def __init__(self, on, ip=4, prio=0, sets=None, kind='rc', memory=512, home='sw', more=''):
-        super().__init__([MODEL[0] + ',rate0=1000' if home == 'mlx4' else MODEL[0]], memory=memory)
+        self.card = home == 'mlx4'
+        super().__init__([MODEL[0] + ',rate0=1000' if self.card else MODEL[0]], memory=memory)
         for port in (0, 1):
             self.tell('set roce %d prio %d' % (port, prio))
             self.tell('roce %d on v2 %s' % (port, home))
@@ -64,6 +70,17 @@ class Pair(tpmd.Triplane):
         switch = next(iter(self.ask('show switch all')['switches'].values()))
         return sum(v for p in switch['by_port'] for q in p['by_priority'] for k, v in q.items() if k.startswith('drop_'))
 
+    def settle(self):
+        """Until nothing is under way: what was sent again in vain may be on its way still when all is acknowledged."""
+        def over():
+            model, x = self.ask('show model')['ports'], [self.xstats(p) for p in (0, 1)]
+            sent, came = (sum(m[k] for m in model) for k in ('tx_frames', 'rx_frames'))
+            # What the card's own queue pairs say is none of its driver's.
+            return sent == came + self.dropped() and (self.card or sent == sum(s['tx_good_packets'] for s in x) and
+                                                      came == sum(s['rx_good_packets'] + s['rx_missed_errors'] for s in x))
+        if not tpmd.wait_until(over):
+            raise RuntimeError('frames stay on their way')
+
     def limit_all(self, messages, size, what):
         """Until CNPs have limited each queue pair, and all to what the line takes: what goes before that is a busy machine's to say."""
         for _ in range(40):
@@ -74,14 +91,21 @@ class Pair(tpmd.Triplane):
 
     def lossy(self, on, messages, size=65536, what='write', first=2):
         """What is dropped and sent again of so many messages of each queue pair, and all counters of both ends after them. With congestion
-        control they go once the limits are found."""
-        if on:
-            self.limit_all(first, size, what)
-        before, a = self.dropped(), self.counters(0)
-        self.write(messages, size, what)
-        after = self.counters(0)
-        # Only software RoCE tells what was sent again.
-        return self.dropped() - before, after.get('req_resent', 0) - a.get('req_resent', 0), after, self.counters(1)
+        control they go once the limits are found; 'limits' are what these are then, and what time may have made of them in the end."""
+        for _ in range(TRIES):
+            if on:
+                self.limit_all(first, size, what)
+            before, a, begun = self.dropped(), self.counters(0), time.monotonic()
+            self.write(messages, size, what)
+            self.settle()
+            after = self.counters(0)
+            after['limits'] = a['cc_limited_mbps'], a['cc_limited_mbps'] + QPS * RISE * (time.monotonic() - begun)
+            # Only software RoCE tells what was sent again.
+            dropped, resent, timeouts = (x - y for x, y in ((self.dropped(), before), *((after.get(k, 0), a.get(k, 0)) for k in ('req_resent', 'req_timeouts'))))
+            # An end that had no CPU for the time in which an acknowledgement comes brings marks late, and what it has is sent again.
+            if not on or not timeouts:
+                break
+        return dropped, resent, after, self.counters(1)
 
 
 def losses():
@@ -96,8 +120,8 @@ def losses():
         return 'without: %d dropped, %s, %s' % (without, a, b)
     if with_it > without / 10 or resent_with_it > resent / 10:
         return '%d dropped of %d, %d sent again of %d' % (with_it, without, resent_with_it, resent)
-    if not QPS * 40 <= c['cc_limited_mbps'] <= QPS * 300:
-        return 'limited to %d Mb/s' % c['cc_limited_mbps']
+    if not QPS * 40 <= c['cc_limited_mbps'] <= c['limits'][1] or c['limits'][0] > QPS * 300:
+        return 'limited to %d Mb/s, %s' % (c['cc_limited_mbps'], c['limits'])
     # What one end says that it sent and marked, the other has.
     if d['cc_cnps_sent'] < 10 or c['cc_cnps_handled'] != c['cnps'] or c['cc_cnps_ignored'] or d['cc_marked'] != d['ecn_marked'] or c['cc_limited_qps'] != QPS:
         return 'sender %s, receiver %s' % (c, d)
@@ -115,7 +139,8 @@ def datagrams():
     (without, _, a, b), (with_it, _, c, d) = found[False], found[True]
     if without < 300 or b['ecn_marked'] or a['cnps']:
         return 'without: %d dropped, %s, %s' % (without, a, b)
-    if with_it > without / 3 or c['cc_limited_qps'] != QPS or not QPS * 40 <= c['cc_limited_mbps'] <= QPS * 200 or c['cc_cnps_ignored'] or d['cc_cnps_sent'] < 10:
+    if with_it > without / 3 or c['cc_limited_qps'] != QPS or not QPS * 40 <= c['cc_limited_mbps'] <= c['limits'][1] or c['limits'][0] > QPS * 200 or \
+            c['cc_cnps_ignored'] or d['cc_cnps_sent'] < 10:
         return '%d dropped of %d, sender %s, receiver %s' % (with_it, without, c, d)
     return None
 
@@ -126,28 +151,33 @@ def live():
     with Pair(True) as t:
         for qp in range(QPS):
             t.tell('roce traffic start 0 %d write 65536 0' % qp)
-        seen, waited, listed = None, set(), 0
+        seen, waited, listed, begun, first = None, set(), 0, time.monotonic(), t.counters(1)['rx_bytes']
         for _ in range(40):
-            before = t.counters(0)
+            before, came = t.counters(0), t.counters(1)['rx_bytes']
             a, b = t.ask('show roce cc all 250')['ports']
             slow = t.ask('show roce cc 0 10 1')['ports'][0]['limited']
             rates = [q['mbit_per_second'] for q in a['limited']]
-            if len(rates) > QPS or rates != sorted(rates) or len(slow) != min(1, len(rates)) or [q for q in rates if not 40 <= q <= 40000] or b['limited']:
+            # The first may be limited between the two looks; none is let go.
+            if len(rates) > QPS or rates != sorted(rates) or len(slow) not in {1, min(1, len(rates))} or [q for q in rates if not 40 <= q <= 40000] or b['limited']:
                 return 'limited: %s, %s, %s' % (rates, slow, b['limited'])
             waited |= {(q['port'], q['priority']) for q in a['live']['queues']}
             listed = max(listed, len(rates))
-            after = t.counters(0)
+            after, came = t.counters(0), t.counters(1)['rx_bytes'] - came
             if a['live']['cnps_per_second'] and a['live']['tx_mbit_per_second'] and b['live']['marked_per_second'] and b['live']['rx_mbit_per_second'] and waited and listed == QPS:
-                seen = a['live']['cnps_per_second'] * a['live']['seconds'], after['cnps'] - before['cnps'], a['live'], b['live'], a['counters']
+                seen = a['live'], after['cnps'] - before['cnps'], b['live'], came, a['counters']
                 break
+        rate, most = (t.counters(1)['rx_bytes'] - first) * 8e-6, 300 * (time.monotonic() - begun) + WAITING
         for qp in range(QPS):
             t.tell('roce traffic stop 0 %d' % qp)
         t.end()
     if seen is None:
         return 'no traffic in ten seconds: %s, %s, queues %s, %d limited' % (a, b, waited, listed)
-    counted, most, a, b, counters = seen
-    return None if counted <= most + 1 and a['tx_mbit_per_second'] < 1000 and b['rx_mbit_per_second'] < 310 and a['seconds'] >= 0.25 and \
-        counters['cc_limited_mbps'] else '%s of %s CNPs, %s, %s' % (counted, most, a, b)
+    if rate > most:
+        return '%.1f Mbit came, at most %.1f' % (rate, most)
+    # What is shown of a time was counted around it; each is rounded.
+    a, cnps, b, came, counters = seen
+    return None if a['cnps_per_second'] * a['seconds'] <= cnps + 1 + a['seconds'] and b['rx_mbit_per_second'] * b['seconds'] <= came * 8e-6 + 0.1 * b['seconds'] and \
+        a['tx_mbit_per_second'] < 1000 and a['seconds'] >= 0.25 and counters['cc_limited_mbps'] else '%s of %s CNPs, %s, %s of %d octets' % (a, cnps, counters, b, came)
 
 
 def losses_card():
@@ -172,25 +202,26 @@ def losses_card():
 
 def on_the_wire_card(ip):
     """At the card that receives: ECT(0) and CE come, CNPs go, each with a good ICRC."""
-    def case():
+    def case(tries=8):
         sets = dict(CARD, **{'cnp-dscp': 46, 'cnp-802p-prio': 5, 'cnp-interval': 20000})
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'x.pcapng')
             # On a VLAN, without which the card's packets have no place for their priority.
             with Pair(True, ip=ip, sets=sets, home='mlx4', more=' vlan 7') as t:
+                t.counters(1)
+                begun = time.monotonic()
                 t.tell('roce capture start 1 %s' % path)
                 t.write(30)
                 t.tell('roce capture stop 1')
-                counted = t.counters(1)
+                counted, took = t.counters(1), time.monotonic() - begun
                 t.end()
             frames = [f[0] for f in RawPcapReader(path)]
             rows = subprocess.run(['tshark', '-r', path, '-T', 'fields', '-e', 'frame.time_epoch', '-e', 'infiniband.bth.opcode', '-e', 'infiniband.bth.destqp', '-e',
                                    'ip.dsfield' if ip == 4 else 'ipv6.tclass', '-e', 'udp.dstport', '-e', 'udp.payload', '-e', '_ws.malformed', '-e', 'vlan.priority'],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, check=True, text=True).stdout
-        data, to, times = collections.Counter(), collections.Counter(), []
+        data, to = collections.Counter(), collections.Counter()
         for row in rows.splitlines():
-            at, opcode, qp, tclass, port, payload, malformed, prio = row.split('\t')
-            times.append(float(at))
+            _, opcode, qp, tclass, port, payload, malformed, prio = row.split('\t')
             if malformed or port != '4791':
                 return row
             if opcode != '129':
@@ -199,10 +230,13 @@ def on_the_wire_card(ip):
             if int(tclass, 0) != 46 << 2 | 2 or prio != '5' or payload[8:10] != '40' or payload[24:56] != '0' * 32:
                 return 'CNP: %s, priority %s, %s' % (tclass, prio, payload)
             to[qp] += 1
-        # Frames that find a full queue of the capture are missing.
+        # Frames that find a full queue of the capture are missing: where these are most of them, once more.
+        if tries and sum(to.values()) < counted['cc_cnps_sent'] and (sum(to.values()) < 2 or data[3] < 20):
+            return case(tries - 1)
         if set(data) - {0, 2, 3} or data[0] or data[2] + data[3] < 100 or data[3] < 20 or not 2 <= sum(to.values()) <= counted['cc_cnps_sent']:
             return 'codepoints of data %s, %s CNPs, %d counted' % (dict(data), dict(to), counted['cc_cnps_sent'])
-        most = (max(times) - min(times)) / 0.02 + 2
+        # One in 20 ms; the capture has the time at which it was looked at.
+        most = took / 0.02 + 2
         return wrong(frames) or (None if max(to.values()) <= most else '%s CNPs, at most %d' % (to, most))
     return case
 
@@ -254,6 +288,7 @@ def on_the_wire(ip, copied=None):
 def by_priority_card():
     with Pair(True, prio=3, home='mlx4') as t:
         t.write(30)
+        t.settle()
         three = t.counters(1)
         t.tell('roce cc 0 3 off')
         t.tell('roce cc 1 3 off')
@@ -296,12 +331,12 @@ def by_priority():
     """It is on for the priority that it was switched on for, and for no other."""
     with Pair(True, prio=3) as t:
         t.write(30)
+        t.settle()
         three = t.counters(1)
         t.tell('roce cc 0 3 off')
         t.tell('roce cc 1 3 off')
         if t.counters(0)['cc_limited_qps']:
             return 'limited after it was switched off: %s' % t.counters(0)
-        before = t.counters(1)['ecn_marked']
         t.write(30)
         off = t.counters(1)
         t.tell('roce cc 0 4 on')
@@ -309,8 +344,8 @@ def by_priority():
         t.write(30)
         four = t.counters(1)
         t.end()
-    if not three['cc_cnps_sent'] or off['ecn_marked'] != before or four['cc_cnps_sent'] != three['cc_cnps_sent']:
-        return '3: %d CNPs, off: %d marks of %d, 4: %d CNPs' % (three['cc_cnps_sent'], off['ecn_marked'], before, four['cc_cnps_sent'])
+    if not three['cc_cnps_sent'] or off['ecn_marked'] != three['ecn_marked'] or four['cc_cnps_sent'] != three['cc_cnps_sent']:
+        return '3: %d CNPs, off: %d marks of %d, 4: %d CNPs' % (three['cc_cnps_sent'], off['ecn_marked'], three['ecn_marked'], four['cc_cnps_sent'])
     return None
 
 
