@@ -84,7 +84,8 @@ def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/2
         for i, role in enumerate(('server', 'client')):
             vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,bsize=4096' % (role, sock)
             own = list(server_args if role == 'server' and server_args is not None else args)
-            cmd = [program(prog)] + eal(role, on='0@%d' % i) + [vdev, '--', '--addr', addrs[i]]
+            # The link comes with the other end, which may have no CPU for long.
+            cmd = [program(prog)] + eal(role, on='0@%d' % i) + [vdev, '--', '--addr', addrs[i], '--link-wait', str(timeout - 10)]
             if tcp:
                 cmd += ['-p', str(port)]
             procs.append(Process(cmd + list(common) + own + (['127.0.0.1'] if tcp and role == 'client' else [])))
