@@ -123,6 +123,8 @@ def killed():
     """Even then neither its owner nor its program nor a file remains."""
     p = start(*CARD, 'sh', '-c', 'echo on; exec ibv_asyncwatch -d ' + DEV[0])
     p.stdout.readline()
+    # One that begins another program has no words in between.
+    tpmd.wait_until(lambda: len(processes()) >= 4)
     seen = processes()
     p.kill()
     p.communicate(timeout=LIMIT)
