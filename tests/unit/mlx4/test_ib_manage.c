@@ -19,6 +19,7 @@
 #define DR_SLID 32
 #define INITIAL_PATH 128
 #define ROUNDS 2000u
+#define WAIT_MS 60000u
 
 struct heard {
 	struct tp_mad_packet last;
@@ -197,7 +198,7 @@ test_threads(void **state)
 		tp_model_step(ir_model(), 16);
 	}
 	assert_int_not_equal(sent, 0);
-	for (i = 0; i < ROUNDS && heard != sent; i++) {
+	for (i = 0; i < WAIT_MS && heard != sent; i++) {
 		rte_delay_us_sleep(1000);
 		tp_model_step(ir_model(), 16);
 		pthread_mutex_lock(&b.lock);

@@ -9,6 +9,8 @@
 #include "conn.h"
 #include "tp_rdma.h"
 
+#define WAIT_MS 60000u
+
 static struct tp_roce_qp_pool_stats
 pool_stats(struct tp_roce_qp_pool *pool)
 {
@@ -22,7 +24,7 @@ pool_stats(struct tp_roce_qp_pool *pool)
 static void
 pool_at_rest(struct tp_roce_qp_pool *pool, unsigned int ready, uint64_t destroyed)
 {
-	for (unsigned int i = 0; i < 10000; i++) {
+	for (unsigned int i = 0; i < WAIT_MS; i++) {
 		struct tp_roce_qp_pool_stats s = pool_stats(pool);
 
 		if (s.ready == ready && s.destroyed == destroyed)
