@@ -27,6 +27,9 @@ def replay(*words, rc=0):
     return p.stdout if rc != 2 else p.stderr
 
 
+FORWARDS = 'set fwd flowgen; start; wait counter rx_good_packets %d 0 60; wait counter rx_good_packets %d 1 60; stop' % (FRAMES, FRAMES)
+
+
 def session(vdev, commands='set fwd flowgen; start live 1; stop', rc=0):
     """What triplane says of a short life on a device."""
     p = subprocess.run([os.path.join(BUILD, 'apps', 'triplane'), '--lcores', tpmd.lcores('0@0,1@0'), '--no-huge', '-m', '512', '--no-pci',
@@ -229,9 +232,9 @@ def answers(folder):
     for vdev in ('net_mlx4_model0,replay=' + changed, None):
         if vdev is None:
             with Card(folder, '--replay', changed) as c:
-                said = session('net_mlx4_user0,socket=' + c.socket, 'show device; set fwd flowgen; start live 1; stop')
+                said = session('net_mlx4_user0,socket=' + c.socket, 'show device; ' + FORWARDS)
         else:
-            said = session(vdev, 'show device; set fwd flowgen; start live 1; stop')
+            said = session(vdev, 'show device; ' + FORWARDS)
         if '2.42.5200' not in said or 'EPL_' not in said:
             raise RuntimeError(said[:1500])
         got = re.search(r'total: (\d+) received, (\d+) sent', said)
