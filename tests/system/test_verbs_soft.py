@@ -18,6 +18,7 @@ from share_owner import End, Owner
 
 cases = programs.cases
 ITERS = r'\d+ iters in'
+PATIENT = '19'  # two seconds, eight times: an owner on a busy machine may have no CPU for a while
 
 
 def devices(owner, want):
@@ -37,20 +38,29 @@ def view(owner):
     return view_counters.wrong(*owner.run(sys.executable, view_counters.__file__, *programs.DEV, str(tpmd.free_port()), view='need'))
 
 
+def patient(ends, *args):
+    """These wait half a second for an acknowledgement, all in all: where an owner stood still for longer, once more."""
+    for _ in range(8):
+        why = programs.across(ends, *args)
+        if why is None or 'transport retry counter exceeded' not in why:
+            break
+    return why
+
+
 def pingpongs(name, ends):
     for prog in ('rc', 'uc', 'srq'):
-        cases.run('%s-%s' % (name, prog), programs.across, ends, 'ibv_%s_pingpong' % prog, '-g', ITERS, '-e', '-c', '-n', '200')
+        cases.run('%s-%s' % (name, prog), patient, ends, 'ibv_%s_pingpong' % prog, '-g', ITERS, '-e', '-c', '-n', '200')
     cases.run(name + '-ud', programs.across, ends, 'ibv_ud_pingpong', '-g', ITERS, '-e', '-c', '-n', '200', '-s', '1024')
-    cases.run(name + '-polling', programs.across, ends, 'ibv_rc_pingpong', '-g', ITERS, '-c', '-n', '200')
-    cases.run(name + '-large', programs.across, ends, 'ibv_rc_pingpong', '-g', ITERS, '-e', '-c', '-n', '20', '-s', '1000000')
+    cases.run(name + '-polling', patient, ends, 'ibv_rc_pingpong', '-g', ITERS, '-c', '-n', '200')
+    cases.run(name + '-large', patient, ends, 'ibv_rc_pingpong', '-g', ITERS, '-e', '-c', '-n', '20', '-s', '1000000')
 
 
 def perftest(name, ends):
     for prog, *args in (('ib_send_bw', '-e'), ('ib_write_bw', ), ('ib_read_lat', '-e'), ('ib_atomic_bw', '-e'),
                         ('ib_send_lat', '-e', '-c', 'UD')):
         cases.run('%s-%s' % (name, '-'.join([prog[3:].replace('_', '-'), *(a.lower() for a in args if a[0] != '-')])), programs.across,
-                  ends, prog, '-x', r'\n \d+ +100 ', '-F', '-n', '100', *args)
-    cases.run(name + '-queues', programs.across, ends, 'ib_write_bw', '-x', r'\n \d+ +400 ', '-F', '-n', '50', '-q', '8')
+                  ends, prog, '-x', r'\n \d+ +100 ', '-F', '-u', PATIENT, '-n', '100', *args)
+    cases.run(name + '-queues', programs.across, ends, 'ib_write_bw', '-x', r'\n \d+ +400 ', '-F', '-u', PATIENT, '-n', '50', '-q', '8')
 
 
 def two_owners():
