@@ -30,7 +30,8 @@
 
 #define ROOM 65536u
 #define FRAME_MAX 10240u
-#define PATIENCE_S 60u /* without a sign of the peer */
+#define TAP_FRAMES 1024 /* that wait in a TAP, and some */
+#define PATIENCE_S 60u  /* without a sign of the peer */
 
 static const struct rte_ether_addr own_mac = {{0x02, 0x54, 0x50, 0, 0, 1}};
 
@@ -297,7 +298,8 @@ from_tap(struct tcp_stack *s)
 	ssize_t n;
 	int i;
 
-	for (i = 0; i < 64 && (n = read(w.fd, buf, sizeof(buf))) > 0; i++)
+	/* All that a TAP holds, so that no timer ends while the answer lies here. */
+	for (i = 0; i < TAP_FRAMES && (n = read(w.fd, buf, sizeof(buf))) > 0; i++)
 		wire(buf, n, true, to_stack, s);
 }
 
