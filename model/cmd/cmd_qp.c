@@ -235,6 +235,8 @@ no_context(uint16_t opcode)
 	return opcode == MLX4_CMD_2ERR_QP || opcode == MLX4_CMD_RTS2SQD_QP;
 }
 
+#define LAST_WORK 128u /* packets, WQEs */
+
 static uint8_t
 qp_move(struct tp_model *m, struct tpm_qp *qp, const struct transition *t, struct tpm_cmd *c)
 {
@@ -257,10 +259,12 @@ qp_move(struct tp_model *m, struct tpm_qp *qp, const struct transition *t, struc
 		}
 		tpm_sched_qp(m, qp);
 	}
-	if (t->to == MLX4_QP_ERR)
+	if (t->to == MLX4_QP_ERR) {
+		tpm_roce_answer(m, qp, LAST_WORK);
 		tpm_qp_to_error(m, qp);
-	else if (tpm_roce_state(m, qp, t->to) != 0)
+	} else if (tpm_roce_state(m, qp, t->to) != 0) {
 		return MLX4_STAT_INTERNAL_ERR;
+	}
 	qp->state = t->to;
 	if (t->opcode == MLX4_CMD_SQD2RTS_QP)
 		tpm_sq_resume(m, qp);
@@ -290,17 +294,17 @@ tpm_cmd_qp_modify(struct tp_model *m, struct tpm_cmd *c)
 	return qp_move(m, qp, t, c);
 }
 
-#define LAST_WORK 128u
-
 /*
  * Doorbells that were rung before the command arrived before it, and a card is done with datagrams and the first requests of
- * a connection in less time than a command takes: programs rely on that. A port with a scheduler keeps its order and rates.
+ * a connection in less time than a command takes: programs rely on that. A port with a scheduler keeps its order and rates. What was
+ * received is acknowledged: who saw its completion may end the queue pair, and the peer would ask until it gives up.
  */
 static void
 last_work(struct tp_model *m, struct tpm_qp *qp)
 {
 	struct tpm_port *p = &m->port[qp->port - 1];
 
+	tpm_roce_answer(m, qp, LAST_WORK);
 	if (qp->roce == NULL || qp->pending == NULL)
 		return;
 	if (p->tx_managed)

@@ -442,6 +442,15 @@ run_one(struct tp_model *m, struct tpm_roce *r, unsigned int budget)
 }
 
 void
+tpm_roce_answer(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
+{
+	struct tpm_roce *r = qp->roce;
+
+	if (r != NULL && !r->running && r->e.ack_due)
+		run_one(m, r, budget);
+}
+
+void
 tpm_roce_deliver(struct tp_model *m, struct tpm_qp *qp, const uint8_t *packet, uint32_t len,
 		 const struct tpm_roce_rx *rx)
 {

@@ -111,6 +111,8 @@ void tpm_roce_stats(const struct tp_model *m, unsigned int port, struct tre_stat
 /* After a transition to state; 0 or -ENOMEM. */
 int tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state);
 void tpm_roce_free(struct tp_model *m, struct tpm_qp *qp);
+/* Answers what was received, by budget packets at most. */
+void tpm_roce_answer(struct tp_model *m, struct tpm_qp *qp, unsigned int budget);
 /* What the transport knows better than the context that software wrote: where it stands. */
 void tpm_roce_save(const struct tpm_qp *qp, uint8_t *ctx);
 /* Reads WQEs into slots and sends; returns what was done, *idle: nothing more is posted. */

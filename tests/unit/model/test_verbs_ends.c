@@ -279,13 +279,51 @@ group_from_qp1(void **state)
 	card_expect_clean(v->c);
 }
 
+/*
+ * Who saw the completion of a receive may end the queue pair at once, before it had another turn: the sender hears of its message, too.
+ * A card that is asked to end it answers first.
+ */
+static void
+answered_when_it_ends(void **state)
+{
+	static const uint16_t ends[] = {MLX4_CMD_2RST_QP, MLX4_CMD_2ERR_QP};
+	struct vr *v = *state;
+
+	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
+		struct tp_frame_seg seg;
+		struct tp_frame f = {.seg = &seg, .nseg = 1};
+		struct vr_qp *a, *b;
+		uint32_t sent;
+
+		vr_pair(v, MLX4_QP_ST_RC, VR_GID_V4, &a, &b);
+		vr_post_recv(v, b, VR_RW_KEY, b->mem, 64);
+		vr_step(v);
+		v->end[0]->lose = 1;
+		vr_post_send(v, a, a->mem, 16);
+		vr_step(v);
+		assert_null(vr_poll_cq(v, b));
+		seg.data = v->end[0]->frame[v->end[0]->sent - 1].data;
+		f.len = seg.len = v->end[0]->frame[v->end[0]->sent - 1].len;
+		sent = v->end[1]->sent;
+		tp_model_port_receive(v->c->m, 2, &f, 1);
+		vr_expect(v, b, 1, 0);
+		assert_int_equal(v->end[1]->sent, sent);
+		assert_int_equal(card_cmd_none(v->c, ends[i], ends[i] == MLX4_CMD_2RST_QP ? 2 : 0, b->qpn), 0);
+		assert_int_equal(v->end[1]->sent, sent + 1);
+		vr_step(v);
+		vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
+		card_expect_clean(v->c);
+	}
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, vr_up, vr_down)
 	const struct CMUnitTest tests[] = {
-		T(group_of_nobody), T(receive_refused),         T(invalidate_refused), T(read_over_a_hole),
-		T(fence),           T(answers_before_it_sends), T(group_from_qp1),     T(beside_ethernet),
+		T(group_of_nobody),  T(receive_refused), T(invalidate_refused),
+		T(read_over_a_hole), T(fence),           T(answers_before_it_sends),
+		T(group_from_qp1),   T(beside_ethernet), T(answered_when_it_ends),
 	};
 
 	return cmocka_run_group_tests_name("verbs_ends", tests, NULL, NULL);
