@@ -4,8 +4,8 @@
 /*
  * Device-managed flow steering of one port [CP 6.3][DP 9.3].
  *
- * Rules that name one full destination address and nothing else are found by a hash; all others are in a list ordered
- * by priority. Defaults take what no regular rule takes. Rules with equal priority and equal specifications share
+ * Rules that name one full destination address and nothing else are found by a hash, those that name one destination port,
+ * among others, by another; the rest is in a list ordered by priority. Defaults take what no regular rule takes. Rules with equal priority and equal specifications share
  * the frame: each of their QPs gets a copy. A small cache answers for untagged frames as long as the address alone
  * decides.
  */
@@ -15,49 +15,28 @@
 
 #include "model/mem/mem.h"
 #include "port.h"
+#include "steer_rule.h"
 
 #define MAC_BUCKETS 4096u
 #define ID_BUCKETS 4096u
+#define PORT_BUCKETS 4096u
 #define UDP_HLEN 8u
 #define VXLAN_HLEN 8u
 #define KEY_MASK UINT64_C(0xffffffffffff)
-
-/* Value and mask, as they lie in the frame. Without padding, since rules are compared as memory. */
-struct match {
-	uint8_t dmac[6], dmac_m[6], smac[6], smac_m[6];
-	uint16_t etype, vlan, vlan_m, dport, dport_m, sport, sport_m;
-	uint16_t proto;
-	uint8_t in_dmac[6], in_dmac_m[6]; /* of the frame inside the tunnel */
-	bool has_etype, has_ipv4, has_l4, has_vxlan;
-	uint32_t dip, dip_m, sip, sip_m;
-	uint32_t vni, vni_m;
-};
-static_assert(sizeof(struct match) == 6 * 6 + 8 * 2 + 4 + 6 * 4, "no padding");
-
-struct rule {
-	struct rule *next;    /* bucket, list or defaults */
-	struct rule *id_next; /* bucket of rules by id */
-	uint64_t id;
-	struct match mt;
-	uint32_t qpn;
-	uint16_t prio;
-	uint8_t type, port;
-	bool by_mac, allow_lb;
-	bool is_ib; /* a group of RoCE datagrams, by GID; nothing else is compared */
-	uint8_t gid[MLX4_MCG_KEY_SIZE], gid_m[MLX4_MCG_KEY_SIZE];
-};
 
 struct tpm_steer {
 	struct tpm_steer_cache cache; /* first: tpm_steer_fast looks at nothing else */
 	struct tp_model *m;
 	enum tpm_steer_by by; /* the mode that INIT_HCA chose */
-	struct rule *mac[MAC_BUCKETS];
-	struct rule *list;          /* regular rules that are not by_mac, by priority */
-	struct rule *all, *mc;      /* defaults */
-	struct rule *uc_sn, *mc_sn; /* sniffers */
-	struct rule *mirror[2];     /* of what is received, of what is sent */
-	struct rule *ib;
-	struct rule *ids[ID_BUCKETS];
+	struct tpm_rule *mac[MAC_BUCKETS];
+	struct tpm_rule *dport[PORT_BUCKETS]; /* regular rules that name one destination port, by priority */
+	struct tpm_rule *list;                /* other regular rules that are not by_mac, by priority */
+	uint32_t others;                      /* regular rules that are not by_mac */
+	struct tpm_rule *all, *mc;            /* defaults */
+	struct tpm_rule *uc_sn, *mc_sn;       /* sniffers */
+	struct tpm_rule *mirror[2];           /* of what is received, of what is sent */
+	struct tpm_rule *ib;
+	struct tpm_rule *ids[ID_BUCKETS];
 };
 
 static_assert(offsetof(struct tpm_steer, cache) == 0, "the cache is the first member");
@@ -76,7 +55,7 @@ static void
 changed(struct tpm_steer *s)
 {
 	s->cache.gen += s->cache.gen == UINT32_MAX ? 2 : 1;
-	s->cache.flows = s->by == TPM_STEER_BY_RULES && s->list != NULL;
+	s->cache.flows = s->by == TPM_STEER_BY_RULES && s->others != 0;
 }
 
 static uint64_t
@@ -94,9 +73,21 @@ mac_bucket(uint64_t key)
 	return (uint32_t)((key & KEY_MASK) * UINT64_C(0x9e3779b97f4a7c15) >> 40) % MAC_BUCKETS;
 }
 
+static bool
+by_dport(const struct tpm_match *mt)
+{
+	return mt->has_l4 && mt->dport_m == UINT16_MAX;
+}
+
+static bool
+is_other(const struct tpm_rule *r)
+{
+	return r->type == MLX4_DMFS_REGULAR && !r->is_ib && !r->by_mac;
+}
+
 /* The list that a rule lives in. */
-static struct rule **
-rule_list(struct tpm_steer *s, const struct rule *r)
+static struct tpm_rule **
+rule_list(struct tpm_steer *s, const struct tpm_rule *r)
 {
 	switch (r->type) {
 	case MLX4_DMFS_ALL_DEFAULT: return &s->all;
@@ -108,15 +99,17 @@ rule_list(struct tpm_steer *s, const struct rule *r)
 	default:
 		if (r->is_ib)
 			return &s->ib;
-		return r->by_mac ? &s->mac[mac_bucket(mac_key(r->mt.dmac))] : &s->list;
+		if (r->by_mac)
+			return &s->mac[mac_bucket(mac_key(r->mt.dmac))];
+		return by_dport(&r->mt) ? &s->dport[r->mt.dport % PORT_BUCKETS] : &s->list;
 	}
 }
 
 static void
-free_list(struct rule **list)
+free_list(struct tpm_rule **list)
 {
 	while (*list != NULL) {
-		struct rule *r = *list;
+		struct tpm_rule *r = *list;
 
 		*list = r->next;
 		free(r);
@@ -128,7 +121,10 @@ flush(struct tpm_steer *s)
 {
 	for (unsigned int i = 0; i < MAC_BUCKETS; i++)
 		free_list(&s->mac[i]);
+	for (unsigned int i = 0; i < PORT_BUCKETS; i++)
+		free_list(&s->dport[i]);
 	free_list(&s->list);
+	s->others = 0;
 	free_list(&s->all);
 	free_list(&s->mc);
 	free_list(&s->uc_sn);
@@ -174,144 +170,8 @@ tpm_steer_mode(struct tp_model *m, enum tpm_steer_by by)
 
 /* --- attach and detach ------------------------------------------------------------------------------------ */
 
-/* What follows VXLAN describes the frame inside; software names its destination at most. */
-static void
-spec_inner_eth(struct match *mt, const uint8_t *s)
-{
-	memcpy(mt->in_dmac, s + MLX4_SPEC_ETH_DMAC, 6);
-	memcpy(mt->in_dmac_m, s + MLX4_SPEC_ETH_DMAC_MASK, 6);
-}
-
-static void
-spec_vxlan(struct match *mt, const uint8_t *s)
-{
-	mt->has_vxlan = true;
-	mt->vni = prm_get(s, MLX4_SPEC_VXLAN_VNI);
-	mt->vni_m = prm_get(s, MLX4_SPEC_VXLAN_VNI_MASK);
-}
-
-static uint8_t
-spec_eth(struct match *mt, const uint8_t *s)
-{
-	memcpy(mt->dmac, s + MLX4_SPEC_ETH_DMAC, 6);
-	memcpy(mt->dmac_m, s + MLX4_SPEC_ETH_DMAC_MASK, 6);
-	memcpy(mt->smac, s + MLX4_SPEC_ETH_SMAC, 6);
-	memcpy(mt->smac_m, s + MLX4_SPEC_ETH_SMAC_MASK, 6);
-	mt->has_etype = prm_get(s, MLX4_SPEC_ETH_TYPE_EN) != 0;
-	mt->etype = (uint16_t)prm_get(s, MLX4_SPEC_ETH_TYPE);
-	mt->vlan_m = (uint16_t)prm_get(s, MLX4_SPEC_ETH_VLAN_MASK);
-	mt->vlan = (uint16_t)prm_get(s, MLX4_SPEC_ETH_VLAN);
-	return MLX4_SPEC_ETH_SIZE;
-}
-
-static uint8_t
-spec_ipv4(struct match *mt, const uint8_t *s)
-{
-	mt->has_ipv4 = true;
-	mt->dip = prm_get(s, MLX4_SPEC_IPV4_DST);
-	mt->dip_m = prm_get(s, MLX4_SPEC_IPV4_DST_MASK);
-	mt->sip = prm_get(s, MLX4_SPEC_IPV4_SRC);
-	mt->sip_m = prm_get(s, MLX4_SPEC_IPV4_SRC_MASK);
-	return MLX4_SPEC_IPV4_SIZE;
-}
-
-static void
-spec_ib(struct rule *r, const uint8_t *s)
-{
-	r->is_ib = true;
-	for (unsigned int i = 0; i < MLX4_MCG_KEY_SIZE; i++) {
-		r->gid_m[i] = s[MLX4_SPEC_IB_DGID_MASK + i];
-		r->gid[i] = s[MLX4_SPEC_IB_DGID + i] & r->gid_m[i];
-	}
-}
-
-static uint8_t
-spec_l4(struct match *mt, const uint8_t *s, uint8_t proto)
-{
-	mt->has_l4 = true;
-	mt->proto = proto;
-	mt->dport = (uint16_t)prm_get(s, MLX4_SPEC_L4_DPORT);
-	mt->dport_m = (uint16_t)prm_get(s, MLX4_SPEC_L4_DPORT_MASK);
-	mt->sport = (uint16_t)prm_get(s, MLX4_SPEC_L4_SPORT);
-	mt->sport_m = (uint16_t)prm_get(s, MLX4_SPEC_L4_SPORT_MASK);
-	return MLX4_SPEC_L4_SIZE;
-}
-
-/* Bytes that a specification should have, 0 when it is not one that rules know. */
-static uint32_t
-spec_size(uint32_t id)
-{
-	switch (id) {
-	case MLX4_SPEC_ETH: return MLX4_SPEC_ETH_SIZE;
-	case MLX4_SPEC_IPV4: return MLX4_SPEC_IPV4_SIZE;
-	case MLX4_SPEC_TCP:
-	case MLX4_SPEC_UDP: return MLX4_SPEC_L4_SIZE;
-	case MLX4_SPEC_VXLAN: return MLX4_SPEC_VXLAN_SIZE;
-	case MLX4_SPEC_IB: return MLX4_SPEC_IB_SIZE;
-	default: return 0;
-	}
-}
-
 static bool
-compares_nothing(const uint8_t *s, uint32_t size)
-{
-	uint8_t any = 0;
-
-	while (size-- > MLX4_SPEC_HEAD)
-		any |= s[size];
-	return any == 0;
-}
-
-static bool
-parse_specs(struct tp_model *m, const uint8_t *mbox, uint32_t len, struct rule *r)
-{
-	uint32_t off = MLX4_DMFS_CTRL_SIZE, size, id;
-
-	while (off < len) {
-		if (len - off < 4) {
-			tpm_violate(m, TPM_V_STEER_SPEC, "port", r->port, "rule ends in the middle of a specification");
-			return false;
-		}
-		id = prm_get(mbox + off, MLX4_SPEC_ID);
-		size = prm_get(mbox + off, MLX4_SPEC_SIZE) * 4;
-		if (spec_size(id) == 0 || size != spec_size(id) || size > len - off) {
-			tpm_violate(m, TPM_V_STEER_SPEC, "port", r->port,
-				    "specification 0x%x of %u bytes with %u left, wanted %u", id, size, len - off,
-				    spec_size(id));
-			return false;
-		}
-		switch (id) {
-		case MLX4_SPEC_ETH:
-			if (r->mt.has_vxlan)
-				spec_inner_eth(&r->mt, mbox + off);
-			else
-				spec_eth(&r->mt, mbox + off);
-			if (tpm_quirk(m, MLX4_QUIRK_RULE_NO_ADDRESS) != 0 && compares_nothing(mbox + off, size)) {
-				tpm_violate(m, TPM_V_STEER_SPEC, "port", r->port,
-					    "an Ethernet specification that compares nothing, wanted none");
-				return false;
-			}
-			break;
-		case MLX4_SPEC_VXLAN: spec_vxlan(&r->mt, mbox + off); break;
-		case MLX4_SPEC_IB: spec_ib(r, mbox + off); break;
-		case MLX4_SPEC_IPV4: spec_ipv4(&r->mt, mbox + off); break;
-		case MLX4_SPEC_TCP: spec_l4(&r->mt, mbox + off, TPM_PROTO_TCP); break;
-		default: spec_l4(&r->mt, mbox + off, TPM_PROTO_UDP); break;
-		}
-		off += size;
-	}
-	if (r->mt.has_l4 && !r->mt.has_ipv4 && tpm_quirk(m, MLX4_QUIRK_RULE_L4) != 0)
-		r->mt.has_ipv4 = true;
-	for (unsigned int i = 0; i < 6; i++) {
-		r->mt.dmac[i] &= r->mt.dmac_m[i];
-		r->mt.smac[i] &= r->mt.smac_m[i];
-		r->mt.in_dmac[i] &= r->mt.in_dmac_m[i];
-	}
-	return true;
-}
-
-static bool
-only_dmac(const struct match *mt)
+only_dmac(const struct tpm_match *mt)
 {
 	static const uint8_t ones[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, zero[6];
 
@@ -321,9 +181,9 @@ only_dmac(const struct match *mt)
 
 /* Behind rules of the same priority: first attached, first asked. */
 static void
-insert(struct tpm_steer *s, struct rule *r)
+insert(struct tpm_steer *s, struct tpm_rule *r)
 {
-	struct rule **at = rule_list(s, r);
+	struct tpm_rule **at = rule_list(s, r);
 
 	while (*at != NULL && (*at)->prio <= r->prio)
 		at = &(*at)->next;
@@ -331,6 +191,7 @@ insert(struct tpm_steer *s, struct rule *r)
 	*at = r;
 	r->id_next = s->ids[r->id % ID_BUCKETS];
 	s->ids[r->id % ID_BUCKETS] = r;
+	s->others += is_other(r);
 	changed(s);
 }
 
@@ -343,7 +204,7 @@ set_mirrored(struct tpm_port *p)
 uint8_t
 tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint64_t *id)
 {
-	struct rule *r, t = {0};
+	struct tpm_rule *r, t = {0};
 
 	if (ndwords * 4 < MLX4_DMFS_CTRL_SIZE || ndwords * 4 > MLX4_MAILBOX_SIZE) {
 		tpm_violate(m, TPM_V_STEER_SPEC, "rule", 0, "%u dwords, wanted 4..%u", ndwords, MLX4_MAILBOX_SIZE / 4);
@@ -370,7 +231,7 @@ tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint
 			    t.port);
 		return MLX4_STAT_BAD_PARAM;
 	}
-	if (!parse_specs(m, mbox, ndwords * 4, &t))
+	if (!tpm_steer_specs(m, mbox, ndwords * 4, &t))
 		return MLX4_STAT_BAD_PARAM;
 	if (m->st.rules >= TPM_MAX_RULES)
 		return MLX4_STAT_EXCEED_LIM;
@@ -389,7 +250,7 @@ tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint
 static bool
 detach(struct tpm_steer *s, uint64_t id)
 {
-	struct rule **at = &s->ids[id % ID_BUCKETS], *r;
+	struct tpm_rule **at = &s->ids[id % ID_BUCKETS], *r;
 
 	while (*at != NULL && (*at)->id != id)
 		at = &(*at)->id_next;
@@ -400,6 +261,7 @@ detach(struct tpm_steer *s, uint64_t id)
 	for (at = rule_list(s, r); *at != r; at = &(*at)->next)
 		continue;
 	*at = r->next;
+	s->others -= is_other(r);
 	free(r);
 	changed(s);
 	return true;
@@ -431,7 +293,7 @@ mac_matches(const uint8_t *mac, const uint8_t *val, const uint8_t *mask)
 }
 
 static bool
-ip_matches(const struct match *mt, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
+ip_matches(const struct tpm_match *mt, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
 {
 	uint32_t sip, dip;
 
@@ -443,7 +305,7 @@ ip_matches(const struct match *mt, const uint8_t *h, uint32_t hlen, const struct
 }
 
 static bool
-l4_matches(const struct match *mt, const uint8_t *h, const struct tpm_pkt *k)
+l4_matches(const struct tpm_match *mt, const uint8_t *h, const struct tpm_pkt *k)
 {
 	if (k->proto != mt->proto || (k->status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) == 0)
 		return false;
@@ -452,7 +314,7 @@ l4_matches(const struct match *mt, const uint8_t *h, const struct tpm_pkt *k)
 }
 
 static bool
-vxlan_matches(const struct tpm_steer *s, const struct match *mt, const uint8_t *h, uint32_t hlen,
+vxlan_matches(const struct tpm_steer *s, const struct tpm_match *mt, const uint8_t *h, uint32_t hlen,
 	      const struct tpm_pkt *k)
 {
 	uint32_t at = k->l4 + UDP_HLEN, inner = at + VXLAN_HLEN;
@@ -465,7 +327,7 @@ vxlan_matches(const struct tpm_steer *s, const struct match *mt, const uint8_t *
 }
 
 static bool
-matches(const struct tpm_steer *s, const struct match *mt, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
+matches(const struct tpm_steer *s, const struct tpm_match *mt, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
 {
 	if (!mac_matches(h, mt->dmac, mt->dmac_m) || !mac_matches(h + 6, mt->smac, mt->smac_m))
 		return false;
@@ -478,7 +340,7 @@ matches(const struct tpm_steer *s, const struct match *mt, const uint8_t *h, uin
 }
 
 static void
-add_hit(struct tpm_steer_hit *hit, const struct rule *r)
+add_hit(struct tpm_steer_hit *hit, const struct tpm_rule *r)
 {
 	for (uint32_t i = 0; i < hit->n; i++)
 		if (hit->qpn[i] == r->qpn)
@@ -488,7 +350,7 @@ add_hit(struct tpm_steer_hit *hit, const struct rule *r)
 }
 
 static void
-add_all(struct tpm_steer_hit *hit, const struct rule *r)
+add_all(struct tpm_steer_hit *hit, const struct tpm_rule *r)
 {
 	for (; r != NULL; r = r->next)
 		add_hit(hit, r);
@@ -496,12 +358,26 @@ add_all(struct tpm_steer_hit *hit, const struct rule *r)
 
 /* Of the defaults those of the best priority, as with other rules; the list is ordered. */
 static void
-add_best(struct tpm_steer_hit *hit, const struct rule *list)
+add_best(struct tpm_steer_hit *hit, const struct tpm_rule *list)
 {
-	const struct rule *r;
+	const struct tpm_rule *r;
 
 	for (r = list; r != NULL && r->prio == list->prio; r = r->next)
 		add_hit(hit, r);
+}
+
+/* The first rule of a list that a frame matches, if it is asked before by_mac and before best; else best. */
+static const struct tpm_rule *
+first_match(const struct tpm_steer *s, const struct tpm_rule *r, const struct tpm_rule *by_mac,
+	    const struct tpm_rule *best, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
+{
+	for (; r != NULL && (by_mac == NULL || r->prio < by_mac->prio); r = r->next) {
+		if (best != NULL && (r->prio > best->prio || (r->prio == best->prio && r->id > best->id)))
+			break;
+		if (matches(s, &r->mt, h, hlen, k))
+			return r;
+	}
+	return best;
 }
 
 /* Best rule and all with its priority and specifications. */
@@ -509,22 +385,20 @@ static void
 lookup_regular(struct tpm_steer *s, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k, struct tpm_steer_hit *hit)
 {
 	uint64_t key = mac_key(h);
-	const struct rule *by_mac = s->mac[mac_bucket(key)], *best;
+	const struct tpm_rule *by_mac = s->mac[mac_bucket(key)], *best;
 
 	while (by_mac != NULL && mac_key(by_mac->mt.dmac) != key)
 		by_mac = by_mac->next;
-	best = by_mac;
-	for (const struct rule *r = s->list; r != NULL && (by_mac == NULL || r->prio < by_mac->prio); r = r->next) {
-		if (matches(s, &r->mt, h, hlen, k)) {
-			best = r;
-			break;
-		}
-	}
+	best = first_match(s, s->list, by_mac, NULL, h, hlen, k);
+	if ((k->status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) != 0)
+		best = first_match(s, s->dport[tpm_load16(h + k->l4 + 2) % PORT_BUCKETS], by_mac, best, h, hlen, k);
+	if (best == NULL)
+		best = by_mac;
 	if (best == NULL)
 		return;
 	hit->by_rule = true;
 	hit->allow_lb = best->allow_lb;
-	for (const struct rule *r = best; r != NULL && r->prio == best->prio; r = r->next)
+	for (const struct tpm_rule *r = best; r != NULL && r->prio == best->prio; r = r->next)
 		if (memcmp(&r->mt, &best->mt, sizeof(r->mt)) == 0)
 			add_hit(hit, r);
 }
@@ -561,7 +435,7 @@ tpm_steer_group(struct tpm_port *p, const uint8_t *gid, struct tpm_steer_hit *hi
 		tpm_group_lookup_ib(s->m, gid, hit);
 		return;
 	}
-	for (const struct rule *r = s->ib; r != NULL; r = r->next) {
+	for (const struct tpm_rule *r = s->ib; r != NULL; r = r->next) {
 		uint8_t diff = 0;
 
 		for (unsigned int i = 0; i < MLX4_MCG_KEY_SIZE; i++)
@@ -576,7 +450,7 @@ tpm_steer_mirror(struct tpm_port *p, bool sent, struct tpm_steer_hit *hit)
 {
 	hit->n = 0;
 	hit->by_rule = hit->allow_lb = true;
-	for (const struct rule *r = p->steer->mirror[sent]; r != NULL; r = r->next)
+	for (const struct tpm_rule *r = p->steer->mirror[sent]; r != NULL; r = r->next)
 		add_hit(hit, r);
 }
 
@@ -589,7 +463,7 @@ tpm_steer_fast_miss(struct tpm_port *p, uint64_t key)
 	struct tpm_pkt k = {0};
 	uint8_t h[TPM_ETH_HLEN] = {0};
 
-	if (s->list != NULL || s->by != TPM_STEER_BY_RULES)
+	if (s->others != 0 || s->by != TPM_STEER_BY_RULES)
 		return TPM_STEER_SLOW;
 	memcpy(h, &key, TPM_ETH_ALEN);
 	tpm_steer_lookup(p, h, sizeof(h), &k, &hit);
