@@ -6,7 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
-all="share cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core tcp udp"
+all="share tcp cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core udp"
 [ "${1:-}" != --list ] || { tr ' ' '\n' <<<"$all"; exit; }
 only_build=''
 [ "${1:-}" != --build ] || { only_build=yes; shift; }
@@ -27,8 +27,8 @@ mkdir -p "$corpus"
 
 one() { # target
 	local t=$1 log=$corpus/$1.log runs seconds=$seconds
-	# An input of it is a connection with threads and commands of its own.
-	[ "$t" != share ] || [ "$seconds" -ge 20 ] || seconds=20
+	# An input is a connection with threads and commands of its own, or one with its whole life.
+	case $t in share | tcp) [ "$seconds" -ge 20 ] || seconds=20 ;; esac
 	[ -x "$build/tests/fuzz/fuzz_$t" ] || return 1
 	mkdir -p "$corpus/$t" "$corpus/found" "$corpus/seeds/$t"
 	if UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$build/tests/fuzz/fuzz_$t" -max_total_time="$seconds" \
