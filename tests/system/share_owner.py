@@ -131,13 +131,13 @@ class Sharing:
 class Owner(Sharing):
     """
     Shares both ports of a card, with a cable between them; its lcores sleep when there is nothing to do. home: 'v2 sw' for RoCE in
-    software.
+    software. card: arguments of the card.
     """
 
-    def __init__(self, vdevs=(), home='', **kw):
+    def __init__(self, vdevs=(), home='', card='', **kw):
         self.dir = tpmd.scratch()
         self.socket = os.path.join(self.dir.name, 'share')
-        self.app = tpmd.Triplane(['net_mlx4_model0', *vdevs], **kw)
+        self.app = tpmd.Triplane(['net_mlx4_model0' + card, *vdevs], **kw)
         for line in ('set fwd rxonly', tpmd.IDLE, 'roce 0 on ' + home, 'roce 1 on ' + home, 'roce addr add 0 192.0.2.1/24',
                      'roce addr add 1 192.0.2.2/24', 'share on ' + self.socket, 'start'):
             self.app.tell(line)
