@@ -102,8 +102,9 @@ class Pair(tpmd.Triplane):
             after['limits'] = a['cc_limited_mbps'], a['cc_limited_mbps'] + QPS * RISE * (time.monotonic() - begun)
             # Only software RoCE tells what was sent again.
             dropped, resent, timeouts = (x - y for x, y in ((self.dropped(), before), *((after.get(k, 0), a.get(k, 0)) for k in ('req_resent', 'req_timeouts'))))
-            # An end that had no CPU for the time in which an acknowledgement comes brings marks late, and what it has is sent again.
-            if not on or not timeouts:
+            # An end that had no CPU for the time in which an acknowledgement comes brings marks late, and what it has is sent again. What waits
+            # in rings while the card has none comes to the switch at once, and each loss is a window that is sent again.
+            if not on or not (timeouts or dropped):
                 break
         return dropped, resent, after, self.counters(1)
 
