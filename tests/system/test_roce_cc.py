@@ -19,7 +19,8 @@ cases = tpmd.Cases()
 APP = os.path.join(os.environ['TP_BUILD'], 'apps/triplane')
 # A queue pair has 138 KB on its way at most: two of them fill the queue, four overflow it.
 SWITCH = 'switch:cc%d/ecn:30000+60000+1000000/ecn-prio:0+3/buffer:600000' % os.getpid()
-MODEL = ['net_mlx4_model0,wire0=%s,wire1=%s/rate:300' % (SWITCH, SWITCH.split('/', maxsplit=1)[0])]
+# The card has the CPU of the lcores: when a busy machine stops one of them it stops all, and nothing piles up between them.
+MODEL = ['net_mlx4_model0,cpu=%d,wire0=%s,wire1=%s/rate:300' % (tpmd.cpu(0), SWITCH, SWITCH.split('/', maxsplit=1)[0])]
 ADDRESSES = {4: ('192.0.2.1/24', '192.0.2.2/24'), 6: ('2001:db8::1/64', '2001:db8::2/64')}
 # The defaults are for 40 Gb/s and queues of microseconds. Here what a receiver says comes when the scheduler lets it: the rate falls at once
 # and rises slowly, down to where four queue pairs have half of the line.
@@ -103,8 +104,9 @@ class Pair(tpmd.Triplane):
             # Only software RoCE tells what was sent again.
             dropped, resent, timeouts = (x - y for x, y in ((self.dropped(), before), *((after.get(k, 0), a.get(k, 0)) for k in ('req_resent', 'req_timeouts'))))
             # An end that had no CPU for the time in which an acknowledgement comes brings marks late, and what it has is sent again. What waits
-            # in rings while the card has none comes to the switch at once, and each loss is a window that is sent again.
-            if not on or not (timeouts or dropped):
+            # in rings while the card has none comes to the switch at once, and each loss is a window that is sent again. Limits rise while
+            # this program waits for a CPU.
+            if not on or not (timeouts or dropped or a['cc_limited_mbps'] > QPS * 300):
                 break
         return dropped, resent, after, self.counters(1)
 
