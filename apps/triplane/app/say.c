@@ -3,10 +3,14 @@
  */
 /* What the program says and hears: messages, its event log, signals, and who has control. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_log.h>
 
@@ -18,15 +22,32 @@ RTE_LOG_REGISTER(app_logtype, triplane.settings, NOTICE);
 
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool holds;
-static volatile sig_atomic_t interrupts, terminated;
+static atomic_int interrupts, terminated;
+/* What it says is a sleeper's to hear, however short before its sleep a signal comes, and whichever thread that one stops. */
+static int signal_fd = -1;
 
 static void
 on_signal(int sig)
 {
-	if (sig == SIGINT && interrupts < 2)
-		interrupts = interrupts + 1;
-	else if (sig != SIGINT)
+	const uint64_t one = 1;
+	const int was = errno;
+
+	if (sig != SIGINT)
 		terminated = 1;
+	else if (interrupts < 2)
+		interrupts++;
+	if (write(signal_fd, &one, sizeof(one)) < 0)
+		errno = was; /* it says so already */
+}
+
+/* Before what was said is looked at. */
+static void
+heard(void)
+{
+	uint64_t count;
+
+	if (read(signal_fd, &count, sizeof(count)) < 0)
+		return; /* nothing was said */
 }
 
 void
@@ -34,6 +55,7 @@ app_signals(void)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
 
+	signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sa.sa_handler = SIG_IGN;
@@ -49,10 +71,12 @@ app_stopping(const struct app *app)
 bool
 app_resume(const struct app *app)
 {
+	int one = 1;
+
 	if (app->quit || terminated != 0 || interrupts != 1)
 		return false;
-	interrupts = 0;
-	return true;
+	heard();
+	return atomic_compare_exchange_strong(&interrupts, &one, 0);
 }
 
 void
@@ -84,14 +108,26 @@ app_control_ask(unsigned int seconds)
 	return holds;
 }
 
+static uint64_t
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 bool
 app_sleep_ms(const struct app *app, unsigned int ms)
 {
-	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	struct pollfd p = {.fd = signal_fd, .events = POLLIN};
+	const uint64_t end = now_ms() + ms;
 	const bool had = app_control_give();
+	uint64_t now;
 
-	while (!app_stopping(app) && nanosleep(&t, &t) != 0)
-		;
+	while (!app_stopping(app) && (now = now_ms()) < end)
+		if (poll(&p, 1, (int)RTE_MIN(end - now, (uint64_t)INT_MAX)) > 0 && !app_stopping(app))
+			heard();
 	if (had)
 		app_control_take();
 	return !app_stopping(app);
