@@ -4,6 +4,7 @@
 /* tp_sockstat: what programs of sockets on shared ports do, by their own counters; see docs/sockets.md. */
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,8 +105,16 @@ static void
 nap(double seconds)
 {
 	struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+	sigset_t ends, was;
 
-	(void)nanosleep(&t, NULL);
+	/* No signal comes between the look for it and the sleep. */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &ends, &was);
+	if (!ended)
+		(void)ppoll(NULL, 0, &t, &was);
+	(void)sigprocmask(SIG_SETMASK, &was, NULL);
 }
 
 /* Looks once. False: a program that was asked for is not there. */
