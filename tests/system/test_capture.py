@@ -6,6 +6,7 @@ import os
 import random
 import re
 import subprocess
+import tempfile
 
 from scapy.all import ARP, IP, TCP, UDP, Dot1Q, Ether, IPv6, Raw, RawPcapNgReader, wrpcap
 
@@ -44,10 +45,12 @@ def ends(path):
         whole = f.read()
     first = int.from_bytes(whole[4:8], 'little')
     head = first + int.from_bytes(whole[first + 4:first + 8], 'little')
-    with open(path + '.ends', 'wb') as f:
+    # Where the file lies there may be no room.
+    with tempfile.NamedTemporaryFile() as f:
         f.write(whole[:head] + whole[-int.from_bytes(whole[-4:], 'little'):])
-    text = tshark(path + '.ends', '-X', 'read_format:MIME Files Format', '-T', 'fields',
-                  *[x for n in STATISTICS for x in ('-e', 'pcapng.options.option.data.' + n)])
+        f.flush()
+        text = tshark(f.name, '-X', 'read_format:MIME Files Format', '-T', 'fields',
+                      *[x for n in STATISTICS for x in ('-e', 'pcapng.options.option.data.' + n)])
     return text.rstrip('\n').split('\t')
 
 
