@@ -5,13 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_interrupts.h>
 #include <rte_lcore.h>
 
 #include "choose.h"
@@ -259,4 +262,39 @@ app_eal_start(const struct app_eal *app, int argc, char **argv, char error[APP_E
 	}
 	free(all);
 	return -rc;
+}
+
+static void
+stand_still(void *arg)
+{
+	sem_post(arg);
+	for (;;)
+		pause();
+}
+
+/* No alarm: the clean-up waits for the one that runs. */
+static bool
+intr_stop(void)
+{
+	static sem_t still;
+	struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+	const int fd = eventfd(1, EFD_CLOEXEC);
+
+	sem_init(&still, 0, 0);
+	if (h == NULL || fd < 0 || rte_intr_fd_set(h, fd) != 0 || rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) != 0 ||
+	    rte_intr_callback_register(h, stand_still, &still) != 0) {
+		rte_intr_instance_free(h);
+		close(fd);
+		return false;
+	}
+	while (sem_wait(&still) != 0)
+		;
+	return true;
+}
+
+void
+app_eal_end(void)
+{
+	if (intr_stop())
+		rte_eal_cleanup();
 }

@@ -28,6 +28,11 @@ struct app_eal {
  * @return 0 or a negative errno, error then says why the EAL does not start and what helps.
  */
 int app_eal_start(const struct app_eal *app, int argc, char **argv, char error[APP_EAL_TEXT]);
+/*
+ * The opposite, before the process ends. EAL's interrupt thread stands still from here on: rte_eal_cleanup() takes the memory away in
+ * which that thread looks for whom an event is, and net_memif's peers make events to the last.
+ */
+void app_eal_end(void);
 /* Removes the process's folder of the EAL. exit() does it by itself; this is for _exit(). */
 void app_eal_remove_folder(void);
 

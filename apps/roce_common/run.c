@@ -149,7 +149,7 @@ rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port, int
 	rend_hangup(&there.end);
 	rend_hangup(&here.end);
 	if (clean) {
-		rte_eal_cleanup();
+		app_eal_end();
 		return rc == 0 ? 0 : 1;
 	}
 	/* The interrupt thread still serves a port: nothing may be taken down under it. */

@@ -16,6 +16,7 @@
 
 #include <rte_eal.h>
 
+#include "apps/common/eal.h"
 #include "hca.h"
 
 struct card {
@@ -286,7 +287,7 @@ main(int argc, char **argv)
 	for (unsigned int i = 0; i < h.num; i++)
 		card_free(h.card[i]);
 	if (eal)
-		rte_eal_cleanup();
+		app_eal_end();
 	hca_options_free(&h.o);
 	close(sig_fd);
 	return rc == 0 ? 0 : 1;

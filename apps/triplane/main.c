@@ -269,7 +269,7 @@ run(struct app *app, int eal_argc, char **argv)
 	ib_stop();
 	err = shut_down(app);
 	watch_by_nobody();
-	rte_eal_cleanup();
+	app_eal_end();
 	return ret != 0 ? ret : err;
 }
 

@@ -72,7 +72,13 @@ void
 port_close(struct ibv_context *ctx)
 {
 	uint16_t id = tp_roce_port_id(ctx);
+	struct rte_eth_dev_info info;
 
 	tp_roce_close_device(ctx);
-	rte_eth_dev_stop(id);
+	/*
+	 * net_memif frees its rings when it is stopped and, in the interrupt thread, when the other end leaves, without a lock between
+	 * the two; and both ends leave at the same time here. It is left to the end of the process.
+	 */
+	if (rte_eth_dev_info_get(id, &info) != 0 || strcmp(info.driver_name, "net_memif") != 0)
+		rte_eth_dev_stop(id);
 }

@@ -251,8 +251,31 @@ def hugepages():
     return None
 
 
+def ends_at_once():
+    """Both ends of a memif end in the same moment: what one still hears of the other meets nothing that is gone."""
+    with tpmd.scratch() as d:
+        for n in range(6):
+            sock = os.path.join(d, 'sock%d' % n)
+            at = 'net_memif0,role=%s,socket=' + sock + ',socket-abstract=no'
+            with tpmd.Triplane([at % 'server'], name='s%d' % n, on='0@0,1@0', memory=128) as server:
+                if not tpmd.wait_until(lambda f=sock, p=server.proc: os.path.exists(f) or p.poll() is not None):
+                    return 'the server makes no socket: ' + server.said()
+                with tpmd.Triplane([at % 'client'], name='c%d' % n, on='0@1,1@1', memory=128) as client:
+                    ends = (server, client)
+                    for t in ends:
+                        t.tell('wait link up all 60')
+                    for t in ends:
+                        t.ask('show fwd')
+                    for t in ends:
+                        t.tell('quit')
+                    rcs = [t.proc.wait(120) for t in ends]
+                    if rcs != [0, 0]:
+                        return 'round %d: exit codes %s: %s' % (n, rcs, [t.said()[-300:] for t in ends])
+    return None
+
+
 for name, fn in (('memory', memory), ('given', given), ('ordinary-user', ordinary_user),
                  ('build-of-another', build_of_another), ('causes', causes), ('cpus', cpus),
-                 ('workers', workers), ('card-thread', card_thread), ('hugepages', hugepages)):
+                 ('workers', workers), ('card-thread', card_thread), ('hugepages', hugepages), ('ends-at-once', ends_at_once)):
     cases.run('start-' + name, fn)
 cases.exit()

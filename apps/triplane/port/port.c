@@ -446,6 +446,43 @@ port_check_stopped(const struct app *app, const struct app_port *p, char *err, s
 	return -EBUSY;
 }
 
+struct port_call {
+	sem_t done;
+	int (*fn)(uint16_t port);
+	uint16_t port;
+	int ret;
+};
+
+static void
+called(void *arg)
+{
+	struct port_call *c = arg;
+
+	c->ret = c->fn(c->port);
+	sem_post(&c->done);
+}
+
+/*
+ * net_memif frees its rings when it is stopped and, in the interrupt thread, when the other end leaves, without a lock between the
+ * two; and both ends may end at the same time. So the first is done in that thread, too.
+ */
+static int
+end_in_turn(const struct app_port *p, int (*fn)(uint16_t port))
+{
+	struct port_call c = {.fn = fn, .port = p->id};
+
+	if (p->info.driver_name == NULL || strcmp(p->info.driver_name, "net_memif") != 0)
+		return fn(p->id);
+	sem_init(&c.done, 0, 0);
+	if (rte_eal_alarm_set(1, called, &c) != 0)
+		c.ret = fn(p->id);
+	else
+		while (sem_wait(&c.done) != 0)
+			;
+	sem_destroy(&c.done);
+	return c.ret;
+}
+
 int
 port_stop(struct app *app, struct app_port *p)
 {
@@ -458,7 +495,7 @@ port_stop(struct app *app, struct app_port *p)
 	port_settle(p);
 	roce_port_down(p);
 	dcbx_port_down(p);
-	ret = rte_eth_dev_stop(p->id);
+	ret = end_in_turn(p, rte_eth_dev_stop);
 	if (ret != 0)
 		return app_err(ret, "port %u: stop: %s", p->id, rte_strerror(-ret));
 	p->started = false;
@@ -511,7 +548,7 @@ port_close(struct app *app, struct app_port *p)
 		events_settle();
 	kernel_unmake(p);
 	tp_capture_forget(p->id);
-	ret = rte_eth_dev_close(p->id);
+	ret = end_in_turn(p, rte_eth_dev_close);
 	if (ret != 0)
 		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));
 	roce_port_free(p);
