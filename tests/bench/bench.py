@@ -470,7 +470,7 @@ def bench_programs(rep):
 
 
 def bench_sockets(rep):
-    sockets.bench(rep, os.path.join(os.environ['TP_BUILD'], 'preload/sockets/libtriplane-sockets.so'))
+    sockets.bench(rep, os.path.join(os.environ['TP_BUILD'], 'preload/sockets/libtriplane-sockets.so'), os.path.join(CACHE, 'bench'))
 
 
 def bench_scale(rep):

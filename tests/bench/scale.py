@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import plot
 import tpmd
 
 RUNS = 3
@@ -72,49 +73,6 @@ def rate(point):
     return (stats[1]['rx_packets'] - stats[0]['rx_packets']) / (MS / 1000)
 
 
-# --- the plot: a panel for each axis, the rate from 0 upwards ------------------------------------------------------
-
-W, H, LEFT, TOP, GAP = 420, 260, 58, 46, 70
-
-
-def panel(x0, y0, title, labels, values, top):
-    """Lines and texts of one panel; values are in 10^6 packets a second."""
-    def x(i):
-        return x0 + (W * (i + 0.5)) / len(labels)
-
-    def y(v):
-        return y0 + H - H * v / top
-
-    out = ['<text x="%d" y="%d" class="t">%s</text>' % (x0, y0 - 12, title)]
-    for k in range(5):
-        v = top * k / 4
-        out.append('<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" class="g"/>' % (x0, x0 + W, y(v), y(v)))
-        out.append('<text x="%d" y="%.1f" class="n">%.3g</text>' % (x0 - 6, y(v) + 4, v))
-    for i, label in enumerate(labels):
-        out.append('<text x="%.1f" y="%d" class="l">%s</text>' % (x(i), y0 + H + 16, label))
-    points = [(x(i), y(v)) for i, v in enumerate(values) if v is not None]
-    out.append('<polyline points="%s" class="p"/>' % ' '.join('%.1f,%.1f' % p for p in points))
-    out += ['<circle cx="%.1f" cy="%.1f" r="3.5" class="d"/>' % p for p in points]
-    return out
-
-
-def plot(rates):
-    """The whole picture as text; rates: axis -> values in 10^6 packets a second."""
-    top = max([v for axis in rates.values() for v in axis if v is not None] or [1.0])
-    step = 10 ** (len(str(int(top))) - 1)
-    top = step * (int(top / step) + 1)
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d">' % (2 * (W + GAP) + LEFT, -(-len(AXES) // 2) * (H + GAP) + TOP),
-           '<style>text{font:12px sans-serif}.t{font-weight:bold}.n{text-anchor:end}.l{text-anchor:middle}'
-           '.g{stroke:#ddd}.p{fill:none;stroke:#1f5fa8;stroke-width:2}.d{fill:#1f5fa8}</style>',
-           '<rect width="100%" height="100%" fill="#fff"/>',
-           '<text x="%d" y="18">10^6 packets a second received; otherwise %d queues, %d B, RSS %s, %d flows</text>' % (
-               LEFT, BASE['queues'], BASE['size'], BASE['rss'], BASE['flows'])]
-    for i, axis in enumerate(AXES):
-        out += panel(LEFT + i % 2 * (W + GAP), TOP + 10 + i // 2 * (H + GAP), TITLES[axis], [str(v) for v in AXES[axis]],
-                     rates[axis], top)
-    return '\n'.join(out + ['</svg>']) + '\n'
-
-
 def bench(rep, folder):
     rep.title('scale: frames made, carried by the model and received by one lcore; median of %d interleaved runs of %.1f s' % (
         RUNS, MS / 1000))
@@ -130,8 +88,8 @@ def bench(rep, folder):
     for axis, ps in points.items():
         for p, v in zip(ps, rates[axis]):
             rep.row('scale', '%s %s' % (axis, p[axis]), 'packet rate', v and round(v, 3), 'Mpps')
-    path = os.path.join(folder, 'scale.svg')
-    os.makedirs(folder, exist_ok=True)
-    with open(path, 'w') as f:
-        f.write(plot(rates))
-    rep.title('plot: %s' % path)
+    heading = '10^6 packets a second received; otherwise %d queues, %d B, RSS %s, %d flows' % (
+        BASE['queues'], BASE['size'], BASE['rss'], BASE['flows'])
+    top = plot.rounded(v for values in rates.values() for v in values)
+    panels = [plot.Panel(TITLES[axis], AXES[axis], [rates[axis]], top) for axis in AXES]
+    rep.title('plot: %s' % plot.write(folder, 'scale', heading, panels))

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 
+import plot
 import roce
 import tpmd
 from share_owner import LIMIT, Owner, finish
@@ -48,9 +49,9 @@ def found(pattern, outs):
     return [roce.number(pattern, o) for o in outs]
 
 
-def sockperf(owner, veth, mode, pattern, proto=('--tcp',)):
+def sockperf(owner, veth, mode, pattern, proto=('--tcp',), size=100):
     at = ['-i', '@', '-p', str(tpmd.free_port()), *proto]
-    return found(pattern, both(owner, veth, ['sockperf', 'sr', *at], ['sockperf', mode, *at, '-m', '100', '-t', SECONDS]))
+    return found(pattern, both(owner, veth, ['sockperf', 'sr', *at], ['sockperf', mode, *at, '-m', str(size), '-t', SECONDS]))
 
 
 def iperf(owner, veth):
@@ -59,13 +60,13 @@ def iperf(owner, veth):
     return [json.loads(o)['end']['sum_received']['bits_per_second'] / 8e6 if o else None for o in outs]
 
 
-def redis_ends(port, depth, times=20000):
+def redis_ends(port, depth, times=20000, conns=50):
     return (['redis-server', '--bind', '@', '--port', port, '--save', '', '--protected-mode', 'no'],
-            ['redis-benchmark', '-h', '@', '-p', port, '-n', str(times * depth), '-P', str(depth), '-c', '50', '-t', 'get', '--csv'])
+            ['redis-benchmark', '-h', '@', '-p', port, '-n', str(times * depth), '-P', str(depth), '-c', str(conns), '-t', 'get', '--csv'])
 
 
-def redis(owner, veth, depth):
-    return found(r'"GET","([\d.]+)"', both(owner, veth, *redis_ends(str(tpmd.free_port()), depth)))
+def redis(owner, veth, depth, conns=50):
+    return found(r'"GET","([\d.]+)"', both(owner, veth, *redis_ends(str(tpmd.free_port()), depth, conns=conns)))
 
 
 def redis_alone(veth, depth):
@@ -91,7 +92,29 @@ def ls(env):
     return best * 1000
 
 
-def bench(rep, library):
+# By size: what is sent one way. By connections: requests of redis-benchmark, one under way each.
+SIZES = [14, 100, 400, 1400, 4000, 16000, 64000]
+CONNECTIONS = [1, 10, 50, 200, 1000]
+
+
+def curves(rep, owner, veth, folder):
+    """Rows and a plot by size of a message and by number of connections."""
+    def rates(axis, values, measure):
+        pairs = [measure(v) for v in values]
+        for v, (ours, theirs) in zip(values, pairs):
+            rep.row('sockets', '%s %d' % (axis, v), 'rate', ours, '/s', 'kernel', theirs)
+        return [[v and v / 1e3 for v in series] for series in zip(*pairs)]
+
+    names = ('the port', 'the kernel on veth')
+    panels = [plot.Panel('octets of a message, sent one way by TCP', SIZES, rates(
+        'octets of a message', SIZES, lambda v: sockperf(owner, veth, 'tp', r'Message Rate is ([\d.]+)', size=v)), names=names)]
+    if shutil.which('redis-server'):
+        panels.append(plot.Panel('connections of redis-benchmark, a request under way each', CONNECTIONS, rates(
+            'connections', CONNECTIONS, lambda v: redis(owner, veth, 1, v)), names=names))
+    rep.title('plot: %s' % plot.write(folder, 'sockets', '10^3 messages, or answers, a second', panels))
+
+
+def bench(rep, library, folder):
     rep.title('sockets: programs of TCP and UDP sockets as Debian ships them, on a shared model card; peers: the same on the kernel over veth')
     # The owner's lcores sleep: the card has their CPU, and EAL's thread of interrupts the other one.
     veth, owner = roce.Veth(), Owner(card=',cpu=%d' % tpmd.cpu(0))
@@ -110,6 +133,7 @@ def bench(rep, library):
                 rep.goal('%s, %g times the kernel' % (case, times), ours, times * theirs, unit, unit != 'us')
         for d in (1, 16) if veth.ok and shutil.which('redis-server') else ():
             rep.row('sockets', 'redis-benchmark, %d under way, by a stack that costs nothing' % d, 'GET', redis_alone(veth, d), 'times the kernel')
+        curves(rep, owner, veth, folder)
         plain = ls({})
         rep.row('sockets', 'ls with the library in front', 'more', round(ls({'LD_PRELOAD': library}) - plain, 3), 'ms')
     finally:
