@@ -167,8 +167,8 @@ unsigned int tp_model_step(struct tp_model *m, unsigned int budget);
 
 /**
  * The same for who polls rings of the card and runs it, too: does not wait, and does nothing while another thread has the card.
- * While such calls come often, a thread of the card (tp_model_thread_start) stands back; it takes over again within 1 ms (or
- * wake_max_us, if that is less) after they ended.
+ * While such calls come often, four in a millisecond or more, a thread of the card (tp_model_thread_start) stands back; it takes
+ * over again within 1 ms (or wake_max_us, if that is less) after they ended.
  */
 unsigned int tp_model_poll(struct tp_model *m, unsigned int budget);
 /** The caller polls no more for a while: a thread of the card takes over now, and does not sleep on. Any thread; takes no lock. */

@@ -7,7 +7,9 @@
  * work which comes again and again waits for such a part of its interval at most.
  *
  * While software polls the card often (tp_model_poll), its polls run the card. The thread then stands back, and looks now and then
- * whether that goes on. Who stops polling says so by tp_model_wake, or the thread finds out by itself.
+ * whether that goes on. Who stops polling says so by tp_model_wake, or the thread finds out by itself. Often is a few times in LOOK_US,
+ * measured by the clock: a core that polls many cards comes to each of them rarely, and threads that took over beside it would take
+ * the locks of its cards, so that it came more rarely still.
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,9 +31,9 @@
 #define SLEEP_WAITS_US 20u /* while a frame waits for its time, or for a buffer */
 #define WAKE_MAX_US 1000000u
 #define LOOK_US 1000u    /* how often a thread that stands back looks at the polls */
-#define POLLS_ENOUGH 16u /* so many of them since its last look: others run the card */
+#define POLLS_ENOUGH 4u  /* so many of them since its last look: others run the card */
 #define WATCH_US 100u    /* before a sleep as long as this, doorbells are made to end it */
-#define LOOK_ROUNDS 256u /* rounds from one look at the polls to the next while it runs the card itself */
+#define LOOK_ROUNDS 256u /* rounds from one look at the clock to the next while it runs the card itself */
 
 static uint64_t
 clock_ns(void)
@@ -44,8 +46,10 @@ clock_ns(void)
 
 /* What the thread knows of those who poll the card. */
 struct pollers {
-	unsigned int polls, wakes, rounds; /* seen at the last look; rounds since */
-	bool run;                          /* they run the card */
+	unsigned int polls, wakes; /* seen at the last look */
+	uint64_t look_ns;          /* when that was */
+	unsigned int rounds;       /* since the clock was read */
+	bool run;                  /* they run the card */
 };
 
 /* Do others run the card? */
@@ -54,16 +58,19 @@ others_run(struct tp_model *m, struct pollers *p)
 {
 	unsigned int polls = atomic_load_explicit(&m->polls, memory_order_relaxed);
 	unsigned int wakes = atomic_load_explicit(&m->wakes, memory_order_acquire);
-	bool enough = polls - p->polls >= POLLS_ENOUGH;
+	bool woken = wakes != p->wakes, enough = !woken && polls - p->polls >= POLLS_ENOUGH;
+	uint64_t now;
 
-	if (wakes != p->wakes) {
+	if (!woken && !enough && !p->run && ++p->rounds < LOOK_ROUNDS)
+		return false;
+	now = clock_ns();
+	p->rounds = 0;
+	/* Polls that are too few so far go on to be counted. */
+	if (woken || enough || p->run || now - p->look_ns >= LOOK_US * 1000u) {
 		p->wakes = wakes;
 		p->polls = polls;
-		p->run = false;
-	} else if (p->run || enough || ++p->rounds >= LOOK_ROUNDS) {
+		p->look_ns = now;
 		p->run = enough;
-		p->polls = polls;
-		p->rounds = 0;
 	}
 	return p->run;
 }

@@ -72,11 +72,43 @@ idle_sleeps(void **state)
 	assert_in_range(after.sleeps - before.sleeps, 10, ms + 2);
 }
 
+#define RARE_POLLS 32u
+#define RARE_US 100u
+
+/* A core that has many cards to poll comes to each of them a few times in a millisecond, and the thread leaves the card to it. */
+static void
+rare_polls(void **state)
+{
+	struct fix *f = *state;
+	struct tp_model_stats before, after;
+	time_t end = time(NULL) + WAIT_S;
+	bool alone = false;
+
+	assert_int_equal(tp_model_thread_start(f->r.m, -1, 1000), 0);
+	/* Who loses its CPU among them is no such core for that long. */
+	while (!alone && time(NULL) < end) {
+		tp_model_get_stats(f->r.m, &before);
+		for (unsigned int i = 0; i < RARE_POLLS; i++) {
+			struct timespec from, now;
+
+			tp_model_poll(f->r.m, 8);
+			clock_gettime(CLOCK_MONOTONIC, &from);
+			do
+				clock_gettime(CLOCK_MONOTONIC, &now);
+			while ((now.tv_sec - from.tv_sec) * 1000000 + (now.tv_nsec - from.tv_nsec) / 1000 < RARE_US);
+		}
+		tp_model_get_stats(f->r.m, &after);
+		alone = after.steps - before.steps == RARE_POLLS;
+	}
+	tp_model_thread_stop(f->r.m);
+	assert_true(alone);
+}
+
 int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
-	const struct CMUnitTest tests[] = {T(thread_forwards), T(idle_sleeps)};
+	const struct CMUnitTest tests[] = {T(thread_forwards), T(idle_sleeps), T(rare_polls)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
