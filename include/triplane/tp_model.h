@@ -173,6 +173,11 @@ unsigned int tp_model_step(struct tp_model *m, unsigned int budget);
 unsigned int tp_model_poll(struct tp_model *m, unsigned int budget);
 /** The caller polls no more for a while: a thread of the card takes over now, and does not sleep on. Any thread; takes no lock. */
 void tp_model_wake(struct tp_model *m);
+/**
+ * The caller is about to ring a doorbell: a thread of the card that sleeps for long gets up meanwhile, so that the doorbell does not
+ * have to wake it. Cheap while the card is awake. Any thread; waits for no lock of the card.
+ */
+void tp_model_rouse(struct tp_model *m);
 
 /**
  * Doorbells that this process writes wake a card that sleeps: uar is where it has mapped the file of tp_model_uar_fd(), as a
@@ -354,7 +359,7 @@ struct tp_model_stats {
 	uint64_t commands, commands_failed, events, interrupts, doorbells, bf_doorbells, steps, idle_steps, sleeps;
 	uint64_t icm_pages, fw_pages, aux_pages, dma_windows, dma_bytes_mapped;
 	uint64_t watch_arms,
-		watch_wakes; /* times that doorbells were made to end a sleep, and that they did (tp_model_watch) */
+		watch_wakes; /* times that doorbells were made to end a sleep (tp_model_watch), and that they did, or tp_model_rouse() */
 	uint32_t qps, cqs, eqs, mpts, rules;
 	struct {
 		uint64_t tx_frames, tx_bytes, rx_frames, rx_bytes;

@@ -459,15 +459,17 @@ struct tp_model {
 	pthread_t thread;
 	atomic_bool thread_on, thread_stop;
 	uint32_t wake_max_us;
-	atomic_uint polls;      /* calls of tp_model_poll, about: of several threads one may be lost */
-	atomic_uint wakes;      /* calls of tp_model_wake */
-	atomic_bool thread_nap; /* the thread sleeps, or is about to: wakes tells it */
-	int wake_fd;            /* eventfd that ends its sleep, -1: it never ran */
+	atomic_uint polls;       /* calls of tp_model_poll, about: of several threads one may be lost */
+	atomic_uint wakes;       /* calls of tp_model_wake */
+	atomic_bool thread_nap;  /* the thread sleeps, or is about to: wakes tells it */
+	atomic_bool thread_deep; /* ... for so long that who sends wakes it */
+	int wake_fd;             /* eventfd that ends its sleep, -1: it never ran */
 	struct {
 		int fd; /* userfaultfd, -1: none */
 		uint8_t *uar;
 		atomic_bool on;
-		bool armed; /* pages [first, end) are protected; the thread's own */
+		struct tpm_lock lock; /* of protecting and the opposite */
+		atomic_bool armed;    /* pages [first, end) are protected */
 		uint32_t first, end;
 		atomic_ullong arms, wakes;
 	} watch; /* doorbells that wake it (watch.c) */

@@ -14,7 +14,8 @@ void tpm_reset(struct tp_model *m);
 
 /* watch.c: for the card's thread. True: doorbells wake it from now on, and one more look is due. */
 bool tpm_watch_arm(struct tp_model *m);
-void tpm_watch_disarm(struct tp_model *m);
+/* Any thread. True: they did until now. */
+bool tpm_watch_disarm(struct tp_model *m);
 /* A doorbell was rung: it goes on, and the card is awake. */
 void tpm_watch_take(struct tp_model *m);
 void tpm_watch_fini(struct tp_model *m);

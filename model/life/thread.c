@@ -76,8 +76,8 @@ others_run(struct tp_model *m, struct pollers *p)
 }
 
 /*
- * Sleeps until the time is over, somebody woke it since the pollers were looked at, or a doorbell is rung. True: it was woken, or
- * did not sleep.
+ * Sleeps until the time is over, somebody woke it since the pollers were looked at, or a doorbell is rung. True: it was woken. Before
+ * doorbells are watched it does not sleep, since the card has to look once more then.
  */
 static bool
 nap(struct tp_model *m, const struct pollers *p, uint32_t us, bool watch)
@@ -85,20 +85,23 @@ nap(struct tp_model *m, const struct pollers *p, uint32_t us, bool watch)
 	struct timespec ts = {.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000};
 	struct pollfd fds[2] = {{.fd = m->wake_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
 	uint64_t count;
+	const bool deep = watch && us >= WATCH_US;
 	int n = 1;
 
-	if (watch && us >= WATCH_US && tpm_watch_arm(m))
-		return true;
+	if (deep && tpm_watch_arm(m))
+		return false;
 	fds[1].fd = atomic_load(&m->watch.on) ? m->watch.fd : -1;
+	atomic_store(&m->thread_deep, deep);
 	atomic_store(&m->thread_nap, true);
 	if (atomic_load(&m->wakes) == p->wakes)
 		n = ppoll(fds, 2, &ts, NULL);
 	atomic_store(&m->thread_nap, false);
+	atomic_store(&m->thread_deep, false);
 	if (n > 0 && fds[0].revents != 0 && read(m->wake_fd, &count, sizeof(count)) < 0)
 		return true;
 	if (n > 0 && fds[1].revents != 0)
 		tpm_watch_take(m);
-	return n != 0;
+	return n > 0;
 }
 
 void
@@ -110,6 +113,19 @@ tp_model_wake(struct tp_model *m)
 	atomic_fetch_add(&m->wakes, 1);
 	if (atomic_load(&m->thread_nap) && write(m->wake_fd, &one, sizeof(one)) < 0)
 		return; /* it is woken already */
+}
+
+/* A look that comes too early, before the thread sleeps, leaves it to the doorbell to wake it. */
+void
+tp_model_rouse(struct tp_model *m)
+{
+	if (tpm_likely(!atomic_load_explicit(&m->thread_deep, memory_order_relaxed)) ||
+	    !atomic_exchange(&m->thread_deep, false))
+		return;
+	tp_model_wake(m);
+	/* While the thread gets a CPU: the doorbell then need not wait for it. */
+	if (tpm_watch_disarm(m) && atomic_load(&m->watch.on))
+		atomic_fetch_add_explicit(&m->watch.wakes, 1, memory_order_relaxed);
 }
 
 static void *
@@ -147,8 +163,8 @@ thread_main(void *arg)
 		sleep_us = RTE_MIN(RTE_MAX((uint32_t)idle_ns, SLEEP_MIN_US), max_us);
 		m->st.sleeps++;
 		p.rounds = LOOK_ROUNDS;
-		/* The store that woke it is not there yet. */
-		if (nap(m, &p, sleep_us, true) && !m->watch.armed)
+		/* The store that woke it, or is about to come, is not there yet. */
+		if (nap(m, &p, sleep_us, true))
 			busy_ns = 0;
 	}
 	tpm_watch_disarm(m);

@@ -76,10 +76,42 @@ tp_model_unwatch(struct tp_model *m)
 		unregister(m);
 }
 
+/* The watch's lock is held. */
+static bool
+disarm(struct tp_model *m)
+{
+	if (!atomic_exchange(&m->watch.armed, false))
+		return false;
+	/* No protection is left behind whatever happens. */
+	if (protect(m, m->watch.first, m->watch.end, false) != 0 && atomic_exchange(&m->watch.on, false))
+		unregister(m);
+	return true;
+}
+
+/* Likewise. */
+static bool
+arm(struct tp_model *m, uint32_t first, uint32_t end)
+{
+	if (m->watch.armed && first >= m->watch.first && end <= m->watch.end)
+		return false;
+	disarm(m);
+	if (first == end)
+		return false;
+	if (protect(m, first, end, true) != 0) {
+		tp_model_unwatch(m);
+		return false;
+	}
+	m->watch.first = first;
+	m->watch.end = end;
+	m->watch.armed = true;
+	return true;
+}
+
 bool
 tpm_watch_arm(struct tp_model *m)
 {
 	uint32_t first = 0, end = 0;
+	bool done;
 
 	if (!atomic_load(&m->watch.on))
 		return false;
@@ -89,31 +121,26 @@ tpm_watch_arm(struct tp_model *m)
 		end = m->uar_list[m->uar_count - 1] + 1;
 	}
 	tpm_unlock(&m->lock);
-	if (m->watch.armed && first >= m->watch.first && end <= m->watch.end)
-		return false;
-	tpm_watch_disarm(m);
-	if (first == end)
-		return false;
-	if (protect(m, first, end, true) != 0) {
-		tp_model_unwatch(m);
-		return false;
-	}
-	m->watch.armed = true;
-	m->watch.first = first;
-	m->watch.end = end;
-	atomic_fetch_add_explicit(&m->watch.arms, 1, memory_order_relaxed);
-	return true;
+	tpm_lock(&m->watch.lock);
+	done = arm(m, first, end);
+	tpm_unlock(&m->watch.lock);
+	if (done)
+		atomic_fetch_add_explicit(&m->watch.arms, 1, memory_order_relaxed);
+	return done;
 }
 
-void
+/* Who sees that another one takes the protection away does not wait for it; who protects again does. */
+bool
 tpm_watch_disarm(struct tp_model *m)
 {
-	if (!m->watch.armed)
-		return;
-	m->watch.armed = false;
-	/* No protection is left behind whatever happens. */
-	if (protect(m, m->watch.first, m->watch.end, false) != 0 && atomic_exchange(&m->watch.on, false))
-		unregister(m);
+	bool done;
+
+	if (!atomic_load(&m->watch.armed))
+		return false;
+	tpm_lock(&m->watch.lock);
+	done = disarm(m);
+	tpm_unlock(&m->watch.lock);
+	return done;
 }
 
 void

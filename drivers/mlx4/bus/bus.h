@@ -51,6 +51,9 @@ struct mlx4_bus_ops {
 	 * any more. NULL: vectors are the bus's alone. 0 or negative errno.
 	 */
 	int (*irq_lend)(struct mlx4_bus *bus, unsigned int vector, int fd);
+	/* An ethdev of the card came, and goes: the bus may have functions in its lists. NULL: it has none. 0 or negative errno. */
+	int (*join)(struct mlx4_bus *bus, struct rte_eth_dev *dev);
+	void (*leave)(struct mlx4_bus *bus, struct rte_eth_dev *dev);
 	void (*close)(struct mlx4_bus *bus);
 	/* The software model behind the bus; NULL on a real card. For reports only: nothing may act on it. */
 	struct tp_model *(*model)(struct mlx4_bus *bus);
@@ -62,10 +65,6 @@ struct mlx4_bus_polled {
 	void (*run)(struct mlx4_bus *bus);
 	/* The caller armed an interrupt and is about to sleep: it polls no more. */
 	void (*rest)(struct mlx4_bus *bus);
-	/* An ethdev of the card came: its polls run the card from now on. 0 or negative errno. */
-	int (*join)(struct mlx4_bus *bus, struct rte_eth_dev *dev);
-	/* ... goes: nobody polls it any more. */
-	void (*leave)(struct mlx4_bus *bus, struct rte_eth_dev *dev);
 };
 
 struct mlx4_bus {

@@ -196,6 +196,8 @@ static const struct mlx4_bus_ops model_ops = {
 	.irq_ack = model_irq_ack,
 	.uar_lend = model_uar_lend,
 	.irq_lend = model_irq_lend,
+	.join = mlx4_model_join,
+	.leave = mlx4_model_leave,
 	.close = model_close,
 	.model = model_of,
 };

@@ -19,7 +19,7 @@ struct model_bus {
 	char mem_name[MODEL_MEM_NAME_LEN]; /* of the memory event callback */
 	bool mem_events;
 	struct irq_fds irq;
-	struct model_polled_port *polled_port[TP_MODEL_PORTS];
+	struct model_calls *calls[TP_MODEL_PORTS];
 	uint32_t service;
 	bool has_service;
 	/* what is said of broken rules */
@@ -31,7 +31,9 @@ struct model_bus {
 int mlx4_model_mem_start(struct model_bus *b);
 void mlx4_model_mem_stop(struct model_bus *b);
 
-/* model_poll.c: a card that is run by who polls it. */
+/* model_poll.c: a card that is run by who polls it; and what the bursts of a card's ports call. */
 extern const struct mlx4_bus_polled mlx4_model_polled;
+int mlx4_model_join(struct mlx4_bus *bus, struct rte_eth_dev *dev);
+void mlx4_model_leave(struct mlx4_bus *bus, struct rte_eth_dev *dev);
 
 #endif /* MLX4_BUS_MODEL_H */

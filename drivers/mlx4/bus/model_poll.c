@@ -3,7 +3,8 @@
  */
 /*
  * A card that is run by who polls it. DPDK calls functions of a queue after each burst that received and before each burst that
- * sends; here they run the card. So the burst functions of the driver know nothing of it, and neither does the application.
+ * sends; here they run the card. Or, of a card with a thread, they get it up before the burst rings a doorbell. So the burst functions
+ * of the driver know nothing of it, and neither does the application.
  * ethdev has no call for a driver that wants such functions for queues that are not configured yet: they are put at the head of the
  * queues' lists when the port comes, before anybody else can have one there, and taken out when it goes.
  */
@@ -17,7 +18,7 @@
 
 #define POLL_BUDGET 64u /* frames a queue and slice */
 
-struct model_polled_port {
+struct model_calls {
 	struct rte_eth_dev *dev;
 	struct tp_model *model;
 	/* A burst received since the last one that sent: who sends and receives runs the card once, behind the receiving. */
@@ -34,7 +35,7 @@ to_model(struct mlx4_bus *bus)
 static uint16_t
 after_rx(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n, uint16_t max, void *arg)
 {
-	struct model_polled_port *p = arg;
+	struct model_calls *p = arg;
 
 	__atomic_store_n(&p->received, true, __ATOMIC_RELAXED);
 	tp_model_poll(p->model, POLL_BUDGET);
@@ -44,12 +45,21 @@ after_rx(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n, uint
 static uint16_t
 before_tx(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n, void *arg)
 {
-	struct model_polled_port *p = arg;
+	struct model_calls *p = arg;
 
 	if (__atomic_load_n(&p->received, __ATOMIC_RELAXED))
 		__atomic_store_n(&p->received, false, __ATOMIC_RELAXED);
 	else
 		tp_model_poll(p->model, POLL_BUDGET);
+	return n;
+}
+
+static uint16_t
+rouse_before_tx(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n, void *arg)
+{
+	struct model_calls *p = arg;
+
+	tp_model_rouse(p->model);
 	return n;
 }
 
@@ -65,28 +75,34 @@ polled_rest(struct mlx4_bus *bus)
 	tp_model_wake(to_model(bus)->model);
 }
 
-static int
-polled_join(struct mlx4_bus *bus, struct rte_eth_dev *dev)
+int
+mlx4_model_join(struct mlx4_bus *bus, struct rte_eth_dev *dev)
 {
 	struct model_bus *b = to_model(bus);
-	struct model_polled_port *p = rte_zmalloc("mlx4_polled", sizeof(*p), RTE_CACHE_LINE_SIZE);
+	const bool poll = b->conf.run == MODEL_RUN_POLL;
+	struct model_calls *p;
 	unsigned int i, q;
 
+	if (!poll && b->conf.run != MODEL_RUN_THREAD)
+		return 0;
+	p = rte_zmalloc("mlx4_calls", sizeof(*p), RTE_CACHE_LINE_SIZE);
 	if (p == NULL)
 		return -ENOMEM;
-	for (i = 0; b->polled_port[i] != NULL; i++)
+	for (i = 0; b->calls[i] != NULL; i++)
 		;
 	p->dev = dev;
 	p->model = b->model;
 	for (q = 0; q < RTE_MAX_QUEUES_PER_PORT; q++) {
+		p->tx[q] = (struct rte_eth_rxtx_callback){
+			.next = dev->pre_tx_burst_cbs[q], .fn.tx = poll ? before_tx : rouse_before_tx, .param = p};
+		dev->pre_tx_burst_cbs[q] = &p->tx[q];
+		if (!poll)
+			continue;
 		p->rx[q] = (struct rte_eth_rxtx_callback){
 			.next = dev->post_rx_burst_cbs[q], .fn.rx = after_rx, .param = p};
-		p->tx[q] = (struct rte_eth_rxtx_callback){
-			.next = dev->pre_tx_burst_cbs[q], .fn.tx = before_tx, .param = p};
 		dev->post_rx_burst_cbs[q] = &p->rx[q];
-		dev->pre_tx_burst_cbs[q] = &p->tx[q];
 	}
-	b->polled_port[i] = p;
+	b->calls[i] = p;
 	return 0;
 }
 
@@ -100,20 +116,20 @@ take_out(struct rte_eth_rxtx_callback **list, const struct rte_eth_rxtx_callback
 		*list = ours->next;
 }
 
-static void
-polled_leave(struct mlx4_bus *bus, struct rte_eth_dev *dev)
+void
+mlx4_model_leave(struct mlx4_bus *bus, struct rte_eth_dev *dev)
 {
 	struct model_bus *b = to_model(bus);
-	struct model_polled_port *p;
+	struct model_calls *p;
 	unsigned int i, q;
 
 	for (i = 0; i < TP_MODEL_PORTS; i++)
-		if (b->polled_port[i] != NULL && b->polled_port[i]->dev == dev)
+		if (b->calls[i] != NULL && b->calls[i]->dev == dev)
 			break;
 	if (i == TP_MODEL_PORTS)
 		return;
-	p = b->polled_port[i];
-	b->polled_port[i] = NULL;
+	p = b->calls[i];
+	b->calls[i] = NULL;
 	for (q = 0; q < RTE_MAX_QUEUES_PER_PORT; q++) {
 		take_out(&dev->post_rx_burst_cbs[q], &p->rx[q]);
 		take_out(&dev->pre_tx_burst_cbs[q], &p->tx[q]);
@@ -121,5 +137,4 @@ polled_leave(struct mlx4_bus *bus, struct rte_eth_dev *dev)
 	rte_free(p);
 }
 
-const struct mlx4_bus_polled mlx4_model_polled = {
-	.run = polled_run, .rest = polled_rest, .join = polled_join, .leave = polled_leave};
+const struct mlx4_bus_polled mlx4_model_polled = {.run = polled_run, .rest = polled_rest};

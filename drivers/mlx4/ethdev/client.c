@@ -67,19 +67,19 @@ port_fill(struct rte_eth_dev *dev, struct mlx4_hca *hca, unsigned int port, cons
 	rc = mlx4_eth_intr_init(eth);
 	if (rc != 0)
 		goto err_intr;
-	if (hca->bus->polled != NULL)
-		rc = hca->bus->polled->join(hca->bus, dev);
+	if (hca->bus->ops->join != NULL)
+		rc = hca->bus->ops->join(hca->bus, dev);
 	if (rc != 0)
-		goto err_polled;
+		goto err_join;
 	rc = mlx4_health_create(eth, &args->health);
 	if (rc != 0)
 		goto err_health;
 	return 0;
 
 err_health:
-	if (hca->bus->polled != NULL)
-		hca->bus->polled->leave(hca->bus, dev);
-err_polled:
+	if (hca->bus->ops->leave != NULL)
+		hca->bus->ops->leave(hca->bus, dev);
+err_join:
 	mlx4_eth_intr_fini(eth);
 err_intr:
 	mlx4_flows_destroy(eth);
@@ -140,8 +140,8 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	mlx4_health_leave_port(eth);
 	if (dev->data->dev_started)
 		mlx4_eth_stop(dev);
-	if (hca->bus->polled != NULL)
-		hca->bus->polled->leave(hca->bus, dev);
+	if (hca->bus->ops->leave != NULL)
+		hca->bus->ops->leave(hca->bus, dev);
 	mlx4_share_hide(dev);
 	mlx4_clients_leave(hca, eth->port, MLX4_CLIENT_ETH);
 	mlx4_hca_on_event(hca, eth->port, MLX4_CLIENT_ETH, NULL, NULL);
