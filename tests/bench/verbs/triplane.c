@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cpuflags.h>
+#include <rte_vect.h>
+
 #include "drivers/mlx4/verbs/verbs.h"
 
 #include "rings.h"
@@ -29,6 +32,19 @@ mlx4_roce_fast_pages(struct mlx4_roce_mr *m, const struct ibv_send_wr *wr)
 	(void)m;
 	(void)wr;
 	return false;
+}
+
+/* What the EAL would say. */
+uint16_t
+rte_vect_get_max_simd_bitwidth(void)
+{
+	return RTE_VECT_SIMD_256;
+}
+
+int
+rte_cpu_get_flag_enabled(enum rte_cpu_flag_t feature)
+{
+	return feature == RTE_CPUFLAG_AVX2 && __builtin_cpu_supports("avx2");
 }
 
 static void *

@@ -5,6 +5,8 @@
  * The short ways of posting and polling: each length, each length of WQEs, lists that mix what is short with what is not, and
  * what is refused in the middle of them. The card reads what was written and says so, by the bytes that arrive.
  */
+#include <rte_vect.h>
+
 #include "roce_wqe.h"
 
 #define LIST 24u
@@ -255,6 +257,21 @@ test_alike(void **state)
 	}
 }
 
+/* The same of datagrams where wide vectors are not wanted, or not there. */
+static void
+test_narrow(void **state)
+{
+	const uint16_t was = rte_vect_get_max_simd_bitwidth();
+	unsigned int i;
+
+	assert_int_equal(rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_128), 0);
+	for (i = 0; i < RTE_DIM(inlines); i++) {
+		lists(IBV_QPT_UD, inlines[i]);
+		alike(IBV_QPT_UD, IBV_WR_SEND, inlines[i]);
+	}
+	assert_int_equal(rte_vect_set_max_simd_bitwidth(was), 0);
+}
+
 /* What is before the request that is refused is sent, and no more; the same for want of room. */
 static void
 test_refused(void **state)
@@ -334,7 +351,8 @@ test_refused(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {TEST(test_lengths), TEST(test_lists), TEST(test_alike), TEST(test_refused)};
+	const struct CMUnitTest tests[] = {TEST(test_lengths), TEST(test_lists), TEST(test_alike), TEST(test_narrow),
+					   TEST(test_refused)};
 
 	if (rig_eal("mlx4_roce_fast", "0@0") < 0)
 		return 1;

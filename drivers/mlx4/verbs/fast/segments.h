@@ -49,19 +49,33 @@ copy_rest(uint8_t *to, const uint8_t *from, uint32_t n)
 	}
 }
 
+#ifdef __SSSE3__
+/* An order of 16 bytes: those from gone on to the front, and zeros; gone < 16. */
+static __rte_always_inline __m128i
+order_of_end(uint32_t gone)
+{
+	static const uint8_t front[32] = {0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
+					  11,   12,   13,   14,   15,   0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					  0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+
+	return _mm_loadu_si128((const __m128i *)(const void *)(front + gone));
+}
+
+static __rte_always_inline void
+copy_in_order(uint8_t *to, const uint8_t *from, __m128i order)
+{
+	const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)from);
+
+	_mm_storeu_si128((__m128i *)(void *)to, _mm_shuffle_epi8(v, order));
+}
+#endif
+
 /* The last bytes before end of at least 16, where 16 may be written: all 16 but the first gone ones, gone < 16. */
 static __rte_always_inline void
 copy_end(uint8_t *to, const uint8_t *end, uint32_t gone)
 {
 #ifdef __SSSE3__
-	/* From gone on: these bytes to the front, and zeros. */
-	static const uint8_t front[32] = {0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
-					  11,   12,   13,   14,   15,   0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
-					  0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
-	const __m128i last = _mm_loadu_si128((const __m128i *)(const void *)(end - 16));
-	const __m128i which = _mm_loadu_si128((const __m128i *)(const void *)(front + gone));
-
-	_mm_storeu_si128((__m128i *)(void *)to, _mm_shuffle_epi8(last, which));
+	copy_in_order(to, end - 16, order_of_end(gone));
 #else
 	copy_rest(to, end - (16 - gone), 16 - gone);
 #endif
@@ -217,12 +231,19 @@ put_atomics(uint8_t *seg, const struct ibv_send_wr *wr)
 #endif
 }
 
-/* All but the last half of an address vector is the handle's; where it goes, the request's. */
-static __rte_always_inline void
-put_datagram(uint8_t *seg, const struct ibv_send_wr *wr)
+static __rte_always_inline const uint8_t *
+dgram_of(const struct ibv_send_wr *wr)
 {
-	const uint32_t to = PRM_OFF(MLX4_DGRAM_QPN), rest = PRM_OFF(MLX4_DGRAM_QKEY) + 4;
-	const uint8_t *from = ((const struct mlx4_roce_ah *)(const void *)wr->wr.ud.ah)->dgram;
+	return ((const struct mlx4_roce_ah *)(const void *)wr->wr.ud.ah)->dgram;
+}
+
+#define DGRAM_TO PRM_OFF(MLX4_DGRAM_QPN)
+
+/* The last third of an address segment: the queue pair and its key are the request's, what is behind them the handle's. */
+static __rte_always_inline void
+put_target(uint8_t *seg, const struct ibv_send_wr *wr, const uint8_t *from)
+{
+	const uint32_t to = DGRAM_TO, rest = PRM_OFF(MLX4_DGRAM_QKEY) + 4;
 #ifdef __SSSE3__
 	const __m128i order = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 4, 5, 6, 7, 0, 1, 2, 3);
 	__m128d v;
@@ -235,7 +256,6 @@ put_datagram(uint8_t *seg, const struct ibv_send_wr *wr)
 			      PRM_OFF(MLX4_DGRAM_QKEY) == PRM_OFF(MLX4_DGRAM_QPN) + 4 && MLX4_DGRAM_SIZE == 48 &&
 			      PRM_OFF(MLX4_DGRAM_QPN) == 32,
 		      "neighbours here and there, and the last quarter but one");
-	memcpy(seg, from, to);
 #ifdef __SSSE3__
 	v = _mm_castsi128_pd(_mm_loadl_epi64((const __m128i *)(const void *)&wr->wr.ud.remote_qpn));
 	v = _mm_loadh_pd(v, (const double *)(const void *)(from + rest));
@@ -249,6 +269,16 @@ put_datagram(uint8_t *seg, const struct ibv_send_wr *wr)
 	memcpy(seg + to, &v, sizeof(v));
 	memcpy(seg + rest, from + rest, MLX4_DGRAM_SIZE - rest);
 #endif
+}
+
+/* All but the last third of an address vector is the handle's. */
+static __rte_always_inline void
+put_datagram(uint8_t *seg, const struct ibv_send_wr *wr)
+{
+	const uint8_t *from = dgram_of(wr);
+
+	memcpy(seg, from, DGRAM_TO);
+	put_target(seg, wr, from);
 }
 
 #endif /* MLX4_VERBS_FAST_SEGMENTS_H */

@@ -6,6 +6,9 @@
  * are known when it is made, so that its function has them as constants; whatever else there is, also what is to be refused, is
  * mlx4_roce_post_any()'s from there on.
  */
+#include <rte_cpuflags.h>
+#include <rte_vect.h>
+
 #include "drivers/mlx4/verbs/wqe.h"
 
 #include "segments.h"
@@ -156,13 +159,19 @@ like_of(const struct mlx4_roce_qp *q, const struct mlx4_roce_fast *op, unsigned 
 
 /* --- a call ---------------------------------------------------------------------------------------------------------- */
 
-/* Several requests: as long as they are of one kind, each is written as the first of them. */
+/* WQEs that there is room for; none, or less, where none may be posted. */
+static __rte_always_inline int32_t
+room_of(const struct mlx4_roce_qp *q, uint32_t head)
+{
+	return q->sq_room - (uint16_t)(head - q->sq_tail);
+}
+
+/* Several requests, from head on: as long as they are of one kind, each is written as the first of them. */
 static __rte_always_inline int
-post_list(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, const bool ud,
+post_list(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, uint32_t head, const bool ud,
 	  const unsigned int lg)
 {
-	uint32_t head = q->sq_head;
-	int32_t run = q->sq_room - (uint16_t)(head - q->sq_tail);
+	int32_t run = room_of(q, head);
 
 	do {
 		const struct mlx4_roce_fast *op = op_of(q, wr, ud);
@@ -285,7 +294,7 @@ post_blueflame(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_w
 	static __rte_noinline int name##_list(struct mlx4_roce_qp *q, struct ibv_send_wr *wr,                          \
 					      struct ibv_send_wr **bad)                                                \
 	{                                                                                                              \
-		return post_list(q, wr, bad, ud, lg);                                                                  \
+		return post_list(q, wr, bad, q->sq_head, ud, lg);                                                      \
 	}                                                                                                              \
 	static __rte_noinline int name##_inline(struct mlx4_roce_qp * q, struct ibv_send_wr * wr,                      \
 						struct ibv_send_wr * *bad)                                             \
@@ -393,18 +402,132 @@ post_datagram_4_other(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv
 	return post_only(q, wr, bad, true, MEMORY, DATAGRAM_LG);
 }
 
-static int
-post_datagram_4(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+/* several: for lists that begin inline. */
+static __rte_always_inline int
+post_datagrams(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
+	       int (*several)(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad))
 {
 	unsigned int flags = wr->send_flags;
 
 	if ((flags & IBV_SEND_INLINE) != 0) {
+		if (wr->next != NULL)
+			return several(q, wr, bad);
 		__asm__("" : "+r"(flags)); /* as above */
 		if (post_small_datagram(q, wr, flags))
 			return 0;
 	}
 	return post_datagram_4_other(q, wr, bad);
 }
+
+static int
+post_datagram_4(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	return post_datagrams(q, wr, bad, post_datagram_4_list);
+}
+
+#ifdef __SSSE3__
+/* Tuned for what has it: else each load and store is made of two. */
+#define AVX2 __attribute__((target("avx2,tune=haswell")))
+
+static AVX2 __rte_always_inline void
+copy_32(uint8_t *to, const uint8_t *from)
+{
+	_mm256_storeu_si256((__m256i *)(void *)to, _mm256_loadu_si256((const __m256i *)(const void *)from));
+}
+
+/* Number of elements, opcode and flags, and behind them what does not count here. */
+static AVX2 __rte_always_inline __m128i
+words_of_request(const struct ibv_send_wr *wr)
+{
+	static_assert(offsetof(struct ibv_send_wr, opcode) == offsetof(struct ibv_send_wr, num_sge) + 4 &&
+			      offsetof(struct ibv_send_wr, send_flags) == offsetof(struct ibv_send_wr, num_sge) + 8 &&
+			      sizeof(struct ibv_send_wr) >= offsetof(struct ibv_send_wr, num_sge) + 16,
+		      "neighbours");
+	return _mm_loadu_si128((const __m128i *)(const void *)&wr->num_sge);
+}
+
+static __rte_noinline int
+post_rest(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, uint32_t head)
+{
+	return post_list(q, wr, bad, head, true, DATAGRAM_LG);
+}
+
+/*
+ * Several such datagrams as post_small_datagram() takes, as long as they are alike. What they have in common is in vector registers,
+ * so that the loop needs few others.
+ */
+static AVX2 __rte_noinline int
+post_small_datagrams(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	const uint32_t at = CTRL + MLX4_DGRAM_SIZE, next = at + 4 + BLOCK_ROOM;
+	const __m128i counts = _mm_set_epi32(0, -1, -1, -1), words = words_of_request(wr);
+	struct mlx4_roce_slot *slot, *last;
+	uint32_t head = q->sq_head, gone;
+	int32_t run = room_of(q, head);
+	__m128i second, order;
+	__m128 ctrl, flags;
+	struct like like;
+	size_t len;
+
+	if (unlikely(!is_plain(wr, true) || (wr->send_flags & ~(PLAIN_FLAGS | IBV_SEND_INLINE)) != 0 || run <= 0))
+		return post_rest(q, wr, bad, head);
+	len = wr->sg_list->length;
+	gone = BLOCK_ROOM + 16 - (uint32_t)len;
+	if (unlikely(gone >= 16))
+		return post_rest(q, wr, bad, head);
+	slot = &q->slots[head & q->sq_mask];
+	last = slot + RTE_MIN((uint32_t)run, q->sq_mask + 1 - (head & q->sq_mask));
+	like = like_of(q, &ud_send, wr->send_flags, slot->owner);
+	ctrl = _mm_castsi128_ps(_mm_cvtsi64_si128((int64_t)with_length(like.ctrl, at + 8 + (uint32_t)len)));
+	flags = _mm_castsi128_ps(_mm_cvtsi64_si128((int64_t)like.flags));
+	second = _mm_cvtsi32_si128((int)BE(MLX4_DATA_INLINE - BLOCK_ROOM + (uint32_t)len));
+	order = order_of_end(gone);
+	head -= (uint32_t)(slot - q->slots);
+	do {
+		const uint8_t *src = (const uint8_t *)(uintptr_t)wr->sg_list->addr, *to = dgram_of(wr);
+		uint8_t *wqe = slot->wqe;
+
+		copy_32(wqe + at + 4, src);
+		copy_32(wqe + next - 32, src + BLOCK_ROOM - 32);
+		copy_in_order(wqe + next + 4, src + len - 16, order);
+		copy_32(wqe + CTRL, to);
+		put_target(wqe + CTRL, wr, to);
+		/* As floats, which compilers leave where they are. */
+		_mm_storel_pi((__m64 *)(void *)(wqe + offsetof(struct mlx4_wqe_ctrl, flags)), flags);
+		/* Success and a send are zeros. */
+		_mm_storeu_si128((__m128i *)(void *)&slot->done,
+				 _mm_loadl_epi64((const __m128i *)(const void *)&wr->wr_id));
+		slot->owner ^= RTE_BE32(MLX4_CTRL_OWN);
+		stamp(q, slot, DATAGRAM_LG);
+		rte_io_wmb(); /* a length may begin a block, so that it comes last [DP 4.5] */
+		*(rte_be32_t *)(void *)(wqe + at) = RTE_BE32(MLX4_DATA_INLINE | BLOCK_ROOM);
+		_mm_storeu_si32(wqe + next, second);
+		rte_io_wmb();
+		_mm_storel_pi((__m64 *)(void *)wqe, ctrl);
+		slot++;
+		wr = wr->next;
+	} while (wr != NULL && slot != last &&
+		 _mm_testz_si128(_mm_xor_si128(words_of_request(wr), words), counts) != 0 &&
+		 wr->sg_list->length == len);
+	head += (uint32_t)(slot - q->slots);
+	if (unlikely(wr != NULL))
+		return post_rest(q, wr, bad, head);
+	q->sq_head = head;
+	rte_io_wmb(); /* WQEs before the doorbell, which BlueFlame is for one alone */
+	*q->db = q->db_val;
+	return 0;
+}
+static_assert(DONE(IBV_WC_SEND) == 0 && offsetof(struct mlx4_roce_done, wr_id) == 0 &&
+		      sizeof(struct mlx4_roce_done) == 16 && DGRAM_TO == 32 && CTRL == 16 &&
+		      offsetof(struct mlx4_wqe_ctrl, owner_opcode) == 0,
+	      "vectors hold them");
+
+static int
+post_datagram_4_avx2(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	return post_datagrams(q, wr, bad, post_small_datagrams);
+}
+#endif /* __SSSE3__ */
 
 static int
 post_general(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -435,6 +558,11 @@ mlx4_roce_post_choose(struct mlx4_roce_qp *q)
 	if (q->services == UD) {
 		lg = RTE_MIN(lg, RTE_DIM(datagrams) - 1);
 		q->post = q->bf != NULL ? datagrams[lg].blueflame : datagrams[lg].usual;
+#ifdef __SSSE3__
+		if (q->post == post_datagram_4 && rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_256 &&
+		    rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0)
+			q->post = post_datagram_4_avx2;
+#endif
 	} else if (q->services == RC || q->services == UC) {
 		q->fast = q->services == RC ? rc_ops : uc_ops;
 		lg = RTE_MIN(lg, RTE_DIM(connected) - 1);
