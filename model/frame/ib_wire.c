@@ -127,7 +127,7 @@ tpm_ib_open(const struct tp_frame *f, uint8_t *buf, uint32_t *len)
 		p = buf;
 	}
 	n -= IB_VCRC_SIZE;
-	if (!tpm_ib_vcrc_good(p, n))
+	if ((f->flags & TPM_FRAME_CRC_OK) == 0 && !tpm_ib_vcrc_good(p, n))
 		return NULL;
 	/* Raw packets are nobody's business here. */
 	if (prm_get(p, IB_LRH_VERSION) != 0 || prm_get(p, IB_LRH_LNH) < IB_LNH_BTH ||

@@ -3,8 +3,8 @@
  */
 /*
  * Plain datagrams on their way in: for a queue pair with a receive queue of its own, whose next buffer takes all of it. What the
- * headers of several have in common, whose they are first of all, is looked up once; both CRCs, lengths, buffers and the checksums of
- * IP inside are those of each. Whatever is not as it should be is left to who looks at packets one by one and says why.
+ * headers of several have in common, whose they are first of all, is looked up once; both CRCs (of what came by a wire to other
+ * cards), lengths, buffers and the checksums of IP inside are those of each. Whatever is not as it should be is left to who looks at packets one by one and says why.
  */
 #include <rte_common.h>
 
@@ -179,13 +179,14 @@ row_begin(struct in *in, const uint8_t *d, unsigned int n)
 	return true;
 }
 
-/* Both CRCs, and the length that the header gives. */
+/* Both CRCs, unless they were made for this very packet, and the length that the header gives. */
 static inline bool
-is_whole(const uint8_t *d, uint32_t len)
+is_whole(const struct tp_frame *f, const uint8_t *d)
 {
-	const uint32_t all = len - IB_VCRC_SIZE;
+	const uint32_t all = f->len - IB_VCRC_SIZE;
 
-	return (tpm_load16(d + LRH_WORDS_AT) & LRH_WORDS_MASK) * 4 == all && tpm_ib_crcs_good(d, all);
+	return (tpm_load16(d + LRH_WORDS_AT) & LRH_WORDS_MASK) * 4 == all &&
+	       ((f->flags & TPM_FRAME_CRC_OK) != 0 || tpm_ib_crcs_good(d, all));
 }
 
 /* Where len octets go by the next receive WQE; NULL: its first element does not take them in one piece. */
@@ -247,7 +248,7 @@ receive_one(struct in *in, const struct tp_frame *f, unsigned int left)
 	inside = len - HEAD - TAIL;
 	payload = inside - ib_bth_pad(d + BTH);
 	if (tpm_unlikely(payload > in->qp->roce->e.a.mtu || in->posted == 0 || !tpm_qp_can_receive(in->qp) ||
-			 !is_whole(d, len)))
+			 !is_whole(f, d)))
 		return false;
 	to = buffer_of(in, IB_GRH_LEN + payload);
 	if (tpm_unlikely(to == NULL))

@@ -177,7 +177,8 @@ gather_one(struct out *o, uint32_t head, uint32_t psn)
 	rte_prefetch0(w + ((size_t)AHEAD << qp->sq_lg_stride));
 	o->seg[o->n].data = packet;
 	o->seg[o->n].len = put_packet(&o->flow, packet, data, len, psn, (flags & MLX4_CTRL_SOLICITED) != 0);
-	o->f[o->n] = (struct tp_frame){.seg = &o->seg[o->n], .nseg = 1, .len = o->seg[o->n].len};
+	o->f[o->n] =
+		(struct tp_frame){.seg = &o->seg[o->n], .nseg = 1, .len = o->seg[o->n].len, .flags = TPM_FRAME_CRC_OK};
 	o->used += o->seg[o->n].len;
 	o->payload += len;
 	o->n++;

@@ -178,7 +178,7 @@ tpm_roce_emit(struct tpm_roce *r, const struct tpm_roce_path *path, const struct
 	struct tpm_port *p = &m->port[r->qp->port - 1];
 	uint8_t h[TPM_ROCE_HDR], tail[8] = {0}, *bth, *net;
 	struct tp_frame_seg seg[TRE_MAX_IOV + 2];
-	struct tp_frame f = {.seg = seg};
+	struct tp_frame f = {.seg = seg, .flags = TPM_FRAME_CRC_OK};
 	enum troce_icrc_net kind;
 	uint32_t reg;
 
@@ -367,12 +367,24 @@ is_marked(const uint8_t *net, enum troce_icrc_net kind)
 	return ((kind == TROCE_ICRC_IPV4_UDP ? net[1] : net[1] >> 4) & ECN_MASK) == ECN_CE;
 }
 
+/* len: through the ICRC. */
+static bool
+icrc_good(enum troce_icrc_net kind, const uint8_t *net, const uint8_t *packet, uint32_t len)
+{
+	uint8_t icrc[IB_ICRC_LEN];
+
+	troce_icrc_put(
+		troce_crc32(troce_icrc_start(kind, net, packet), packet + IB_BTH_LEN, len - IB_BTH_LEN - IB_ICRC_LEN),
+		icrc);
+	return memcmp(icrc, packet + len - IB_ICRC_LEN, IB_ICRC_LEN) == 0;
+}
+
 /* own: the port sent it. */
 static bool
 receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
 	const struct tpm_pkt *k, bool own)
 {
-	uint8_t packet[TPM_ROCE_PACKET], icrc[IB_ICRC_LEN], gid[16];
+	uint8_t packet[TPM_ROCE_PACKET], gid[16];
 	enum troce_icrc_net kind;
 	struct tpm_roce_rx rx = {.tci = k->tci, .tagged = k->cvlan, .v1 = k->etype == TPM_ETYPE_ROCE};
 	struct tpm_steer_hit hit = {0};
@@ -399,10 +411,7 @@ receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const 
 		return true;
 	}
 	tpm_frame_copy(f, bth, packet, len);
-	troce_icrc_put(
-		troce_crc32(troce_icrc_start(kind, net, packet), packet + IB_BTH_LEN, len - IB_BTH_LEN - IB_ICRC_LEN),
-		icrc);
-	if (memcmp(icrc, packet + len - IB_ICRC_LEN, IB_ICRC_LEN) != 0) {
+	if ((f->flags & TPM_FRAME_CRC_OK) == 0 && !icrc_good(kind, net, packet, len)) {
 		p->roce_bad_icrc++;
 		return true;
 	}

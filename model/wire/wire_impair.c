@@ -97,6 +97,7 @@ impair_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 
 		h->len = RTE_MIN(h->len, len);
 		h->flags |= TPM_FRAME_SHORT;
+		h->flags &= (uint16_t)~TPM_FRAME_CRC_OK;
 	}
 	if (reorder && s->swap == NULL) {
 		h->due_ns = tpm_now(m) + REORDER_WAIT_NS;
