@@ -45,6 +45,7 @@ struct rport {
 	uint8_t gid_index;
 	struct ibv_gid_entry gid;
 	struct rte_mempool *pool;
+	uint16_t eth_mtu; /* that ethdev does not know of; 0: it does */
 	bool started;
 	struct sockaddr_storage addr; /* the first one, family 0: none */
 };

@@ -46,6 +46,13 @@ is_memif(const struct rte_eth_dev_info *info)
 	return strcmp(info->driver_name, "net_memif") == 0;
 }
 
+/* Such ports pass longer frames than ethdev lets them have an MTU for: any, and those of the interface. */
+static bool
+tells_less(const struct rte_eth_dev_info *info)
+{
+	return is_memif(info) || strcmp(info->driver_name, "net_af_packet") == 0;
+}
+
 /* Only a client connects, so only a client can have come too early. */
 static bool
 is_memif_client(const struct rport *port)
@@ -90,10 +97,15 @@ configure(struct rport *port, const struct rport_conf *conf)
 	rc = rte_eth_dev_configure(port->id, 1, 1, &eth);
 	if (rc != 0)
 		return rc;
-	if (conf->mtu != 0 && (rc = rte_eth_dev_set_mtu(port->id, (uint16_t)conf->mtu)) != 0)
+	if (conf->mtu != 0)
+		rc = rte_eth_dev_set_mtu(port->id, (uint16_t)conf->mtu);
+	if (rc != 0 && tells_less(&info))
+		port->eth_mtu = (uint16_t)conf->mtu;
+	else if (rc != 0)
 		return rend_fail(-rc, "port %s: MTU %u: %s; %u..%u are possible", port->name, conf->mtu, strerror(-rc),
 				 info.min_mtu, info.max_mtu);
 	rc = rte_eth_dev_get_mtu(port->id, &mtu);
+	mtu = RTE_MAX(mtu, port->eth_mtu);
 	if (rc != 0 || (rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &nrx, &ntx)) != 0)
 		return rc;
 	/* A frame with its VLAN tags and FCS in one buffer, so that the port need not scatter. */
@@ -321,7 +333,8 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 				    .ttl = (uint8_t)conf->ttl,
 				    .prio = (uint8_t)conf->prio,
 				    .dscp = (uint8_t)conf->dscp,
-				    .netdev = conf->netdev};
+				    .netdev = conf->netdev,
+				    .eth_mtu = port->eth_mtu};
 	int rc;
 
 	rc = wait_link(port, conf->link_wait);

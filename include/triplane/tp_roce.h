@@ -78,6 +78,11 @@ struct tp_roce_conf {
 	 */
 	uint32_t netdev_ms;
 	struct rte_mempool *pool; /**< of the packets that the library sends; NULL: one of its own */
+	/**
+	 * Ethernet MTU, where the application knows it better than ethdev, which tells 1500 of net_memif and net_af_packet:
+	 * the first passes frames of any length, the other those that its interface has. 0: what ethdev tells.
+	 */
+	uint16_t eth_mtu;
 };
 
 /* --- devices --------------------------------------------------------------------------------------------------- */

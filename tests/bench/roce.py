@@ -28,7 +28,7 @@ class Veth:
                 'link', 'add', 'rb0', 'netns', self.ns[0], 'type', 'veth', 'peer', 'name', 'rb0', 'netns', self.ns[1])
         for n, a in zip(self.ns, ADDRS):
             self.ok = self.ok and self._ip('-n', n, 'addr', 'add', a + '/24', 'dev', 'rb0') and self._ip(
-                '-n', n, 'link', 'set', 'rb0', 'up')
+                '-n', n, 'link', 'set', 'rb0', 'mtu', ETH_MTU[1], 'up')
 
     @staticmethod
     def _ip(*args):
@@ -59,8 +59,15 @@ class Veth:
             self._ip('netns', 'del', n)
 
 
+# A packet of 4 KiB in one buffer of the memif, and in one of each end's pool, which has as much room; in one frame of the veth, of
+# which 128 fill a block.
+ETH_MTU = ('--eth-mtu', '4200')
+MEMIF = 'bsize=4288'
+FRAMES = 'blocksz=552960,framesz=4320,framecnt=512'
+
+
 def memif(prog, args):
-    return rocepair.memif_pair(prog, args, timeout=120).client
+    return rocepair.memif_pair(prog, args, common=ETH_MTU, timeout=120, more=MEMIF).client
 
 
 def af_packet(veth, prog, args):
@@ -68,8 +75,8 @@ def af_packet(veth, prog, args):
     procs = []
     for i in range(2):
         cmd = veth.cmd(i, [rocepair.program(prog)] + rocepair.eal('v', on='0@%d' % i) + [
-            '--vdev=net_af_packet0,iface=rb0,qdisc_bypass=1,blocksz=65536,framesz=2048,framecnt=2048', '--',
-            '--addr', ROCE[i]] + list(args) + ([ADDRS[0]] if i == 1 else []))
+            '--vdev=net_af_packet0,iface=rb0,qdisc_bypass=1,' + FRAMES, '--', '--addr', ROCE[i], *ETH_MTU] + list(args) + (
+                [ADDRS[0]] if i == 1 else []))
         procs.append(rocepair.Process(cmd))
     client = procs[1].wait(120)
     procs[0].wait(5)
@@ -85,7 +92,7 @@ def iters(size, budget=40 << 20, most=20000, least=20):
 
 
 def ours_lat(home, size):
-    p = home('tp_pingpong', ['--json', '-s', str(size), '-n', iters(size, most=5000)])
+    p = home('tp_pingpong', ['--json', '-m', '4096', '-s', str(size), '-n', iters(size, most=5000)])
     rows = [json.loads(x) for x in p.out.splitlines() if x.startswith('{')]
     return (rows[-1]['p50_us'], rows[-1]['p99_us']) if p.returncode == 0 and rows else (None, None)
 

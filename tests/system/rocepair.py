@@ -76,13 +76,13 @@ def eal(name, memory=256, on='0@0'):
 
 
 def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/24'), common=(), timeout=60,
-               tcp=True):
-    """Both ends over a memif, in software. tcp: they meet by a socket of the host."""
+               tcp=True, more='bsize=4096'):
+    """Both ends over a memif, in software. tcp: they meet by a socket of the host. more: of the port's arguments."""
     with tempfile.TemporaryDirectory(prefix='roce.') as tmp:
         sock, port = os.path.join(tmp, 'memif.sock'), tpmd.free_port()
         procs = []
         for i, role in enumerate(('server', 'client')):
-            vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,bsize=4096' % (role, sock)
+            vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,%s' % (role, sock, more)
             own = list(server_args if role == 'server' and server_args is not None else args)
             # The link comes with the other end, which may have no CPU for long.
             cmd = [program(prog)] + eal(role, on='0@%d' % i) + [vdev, '--', '--addr', addrs[i], '--link-wait', str(timeout - 10)]

@@ -29,9 +29,9 @@ within(struct troce_dev *dev, const char *name, uint32_t value, uint32_t min, ui
 static int
 mtu_init(struct troce_dev *dev, struct tp_roce_conf *c)
 {
-	uint16_t eth = 0, fit;
+	uint16_t eth = c->eth_mtu, fit;
 
-	if (rte_eth_dev_get_mtu(dev->port_id, &eth) != 0)
+	if (eth == 0 && rte_eth_dev_get_mtu(dev->port_id, &eth) != 0)
 		return TROCE_REFUSE(dev, ENODEV, "the port does not tell its MTU");
 	fit = troce_mtu_fit(eth);
 	if (fit == 0)

@@ -121,7 +121,8 @@ find_gid(struct ibv_context *ctx, int family, const char *text, enum ibv_gid_typ
 static void
 open_node(struct pair *p, unsigned int i, const struct pair_conf *pc)
 {
-	struct tp_roce_conf conf = {.provider = "sw", .mtu = pc->mtu, .udp_port = pc->udp_port, .app_rx = pc->app_rx};
+	struct tp_roce_conf conf = {
+		.provider = "sw", .mtu = pc->mtu, .udp_port = pc->udp_port, .app_rx = pc->app_rx, .eth_mtu = pc->told};
 	static const char *const v4[2] = {"192.0.2.1", "192.0.2.2"}, *const v6[2] = {"2001:db8::1", "2001:db8::2"},
 				 *const tagged[2] = {"198.51.100.1", "198.51.100.2"};
 	struct node *n = &p->n[i];

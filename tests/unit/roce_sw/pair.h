@@ -52,6 +52,7 @@ struct pair {
 struct pair_conf {
 	uint16_t mtu, udp_port;
 	uint16_t eth_mtu; /* 0: 4500 */
+	uint16_t told;    /* tp_roce_conf.eth_mtu */
 	bool app_rx;
 };
 

@@ -126,6 +126,42 @@ places_of_groups(void **state)
 	assert_int_equal(tp_roce_destroy_qp(qp), 0);
 }
 
+/* --- its MTU -------------------------------------------------------------------------------------------------------- */
+
+/* The application may know of longer frames than ethdev does. */
+static void
+told_mtu(void **state)
+{
+	const struct pair_conf conf = {.eth_mtu = 1500, .told = 4200};
+	const struct qp_conf rc = {.type = IBV_QPT_RC, .timeout = 20}; /* nothing is sent twice */
+	struct pair *p = pair_open(&conf);
+	struct rte_eth_stats before, after;
+	struct ibv_port_attr a;
+	struct ibv_qp *qp[2];
+
+	(void)state;
+	assert_int_equal(tp_roce_query_port(p->n[0].ctx, 1, &a), 0);
+	assert_int_equal(a.active_mtu, IBV_MTU_4096);
+	pair_qps(p, &rc, &qp[0], &qp[1]);
+	pair_fill(p, 0, 0, 8192, 1);
+	pair_recv(p, 1, qp[1], 1, 16384, 8192);
+	assert_int_equal(rte_eth_stats_get(p->n[0].port, &before), 0);
+	pair_send(p, 0, qp[0], 2, 0, 8192);
+	pair_wait(p, p->n[1].cq, 1, NULL);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	pair_same(p, 0, 16384, 8192);
+	assert_int_equal(rte_eth_stats_get(p->n[0].port, &after), 0);
+	/* Two of 4 KiB, not eight of 1 KiB; neighbours may be asked for in between. */
+	assert_in_range(after.opackets - before.opackets, 2, 4);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(tp_roce_destroy_qp(qp[i]), 0);
+	pair_close(p);
+	p = pair_open(&(struct pair_conf){.eth_mtu = 1500});
+	assert_int_equal(tp_roce_query_port(p->n[0].ctx, 1, &a), 0);
+	assert_int_equal(a.active_mtu, IBV_MTU_1024);
+	pair_close(p);
+}
+
 /* --- rules of the ethdev -------------------------------------------------------------------------------------------- */
 
 static struct {
@@ -281,7 +317,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {T(link_speeds), cmocka_unit_test(all_groups), T(places_of_groups),
-					   T(steering)};
+					   cmocka_unit_test(told_mtu), T(steering)};
 
 	return cmocka_run_group_tests_name("roce_sw_ethdev", tests, NULL, NULL);
 }
