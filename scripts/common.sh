@@ -13,7 +13,8 @@ TP_PACKAGES_BUILD="gcc libc6-dev ccache meson ninja-build pkg-config libdpdk-dev
 TP_PACKAGES_TEST="dpdk-dev clang-14 clang-format-14 clang-tidy-14 clang-format clang-tidy libclang-rt-14-dev valgrind tshark
 	python3-scapy lldpad lldpd python3-pyelftools iproute2 iperf3 iputils-ping ethtool procps shellcheck expect
 	sockperf qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils perftest busybox opensm infiniband-diags dnsmasq-base udhcpc
-	python3-pyverbs man-db curl socat redis-server bind9-dnsutils prometheus tmux"
+	python3-pyverbs man-db curl socat redis-server bind9-dnsutils prometheus tmux
+	liblwip-dev libslirp-dev"
 
 # What was compiled once is not compiled again, in another clone of the tree neither: names of folders do not count, and
 # precompiled headers are what their sources say. TP_CCACHE=off does without.
