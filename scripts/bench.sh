@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# bench.sh [NAME...] [--json]: builds, prepares the peer that is not installed (DPDK's net_mlx4 burst functions with
-# private headers of the source package), measures. Nothing fetched here becomes part of the tree.
+# bench.sh [NAME...] [--json]: builds, prepares the peers that are not installed (DPDK's net_mlx4 burst functions with
+# private headers of the source package, lwIP), measures. Nothing fetched here becomes part of the tree.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/common.sh
@@ -41,6 +41,15 @@ verbs_harness() {
 			$(pkg-config --cflags --libs libmlx4 libibverbs) -ldl
 }
 
+# lwIP of Debian's source package, under a harness that does what bench_tcp does with lib/tcp.
+lwip_harness() {
+	local dir=$TP_CACHE/bench/lwip
+	mkdir -p "$dir"
+	[ -f "$dir/lwip/src/core/tcp.c" ] || deb_source_files "$dir" lwip "" "$dir/lwip" 'src/*' || return 1
+	gcc -O2 -Itests/bench/lwip -isystem "$dir/lwip/src/include" tests/bench/lwip/main.c "$dir"/lwip/src/core/*.c \
+		"$dir"/lwip/src/core/ipv4/*.c "$dir/lwip/src/netif/ethernet.c" -o "$TP_CACHE/bench/lwip_tcp"
+}
+
 tp_build
 tp_build_also benches
 # What one benchmark needs and nothing else does, is installed when it is asked for.
@@ -50,6 +59,8 @@ rm -f "$TP_CACHE/bench/upstream_mlx4"
 upstream_harness >"$TP_CACHE/bench.log" 2>&1 || tp_say "no net_mlx4 peer in this run; see $TP_CACHE/bench.log"
 rm -f "$TP_CACHE/bench/verbs_peer"
 verbs_harness >"$TP_CACHE/bench-verbs.log" 2>&1 || tp_say "no verbs peer in this run; see $TP_CACHE/bench-verbs.log"
+rm -f "$TP_CACHE/bench/lwip_tcp"
+lwip_harness >"$TP_CACHE/bench-lwip.log" 2>&1 || tp_say "no lwIP peer in this run; see $TP_CACHE/bench-lwip.log"
 export TP_BUILD TP_CACHE TP_PLUGIN
 export PATH="$TP_BUILD/apps:$PATH"
 export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

@@ -77,6 +77,6 @@ deb_source_files() {
 	deb_sources "$dir" deb-src "$suite" && deb_apt "$dir" apt-get update || return 1
 	(cd "$dir/apt" && deb_apt "$dir" apt-get source --download-only "$package") || return 1
 	mkdir -p "$target"
-	tar -xf "$dir"/apt/dpdk_*.orig.tar.* -C "$target" --strip-components=1 --wildcards "${@/#/*/}" || return 1
+	tar -xf "$dir/apt/${package%%=*}"_*.orig.tar.* -C "$target" --strip-components=1 --wildcards "${@/#/*/}" || return 1
 	rm -rf "$dir/apt"
 }

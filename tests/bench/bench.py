@@ -199,12 +199,15 @@ def bench_verbs(rep):
 
 def bench_tcp(rep):
     """Both ends of lib/tcp in one process; what a message costs on both, acknowledgements and all."""
-    program = os.path.join(BENCH_DIR, 'bench_tcp')
-    rep.title('tcp: instructions per message or segment, sender and receiver together, with a card that does checksums')
-    found = {}
+    program, theirs = os.path.join(BENCH_DIR, 'bench_tcp'), os.path.join(CACHE, 'bench', 'lwip_tcp')
+    have_peer = os.path.exists(theirs)
+    rep.title('tcp: instructions per message or segment, sender and receiver together, with a card that does checksums; peer: lwIP%s' % (
+        '' if have_peer else ' (not available: its source package could not be fetched)'))
+    found, peer_has = {}, run([theirs, 'list']).splitlines() if have_peer else []
     for case in run([program, 'list']).splitlines():
         found[case] = instructions(['bench_*'], [program, case, '16000'])
-        rep.row('tcp', case, 'instructions', round(found[case], 1), 'instr')
+        rep.row('tcp', case, 'instructions', round(found[case], 1), 'instr', *(
+            ('lwIP', round(instructions(['bench_*'], [theirs, case, '16000']), 1)) if case in peer_has else ()))
     rep.goal('instructions of 100 B in a segment of its own', found['100_B'], GOALS['tcp'], 'instr')
     rep.goal('instructions of 100 B, 16 a flush', found['100_B_16_a_flush'], GOALS['tcp-flush'], 'instr')
     rep.goal('instructions over 1,000 connections against one', found['100_B_1000_connections'],
