@@ -175,7 +175,10 @@ struct tcp_conn {
 			uint32_t hy_end, hy_last, hy_now, hy_base;
 		};
 	};
-	uint32_t acked_part;
+	union {
+		uint32_t acked_part; /* Reno: of the window */
+		float cwnd_prior;    /* CUBIC: segments before the last cut (9438 4.1.2) */
+	};
 	uint32_t note; /* its place among the notes, from 1 on; 0: none */
 
 	/* Seldom used */

@@ -26,7 +26,7 @@ tcp_cc_start(struct tcp_conn *c)
 	if (c->cc == TCP_CC_NONE)
 		c->cwnd = TCP_BUF_MAX;
 	c->epoch_ms = 0;
-	c->w_max = c->w_est = c->cubic_k = 0;
+	c->w_max = c->w_est = c->cubic_k = c->cwnd_prior = 0;
 	c->hy_samples = c->hy_css = 0;
 }
 
@@ -47,7 +47,8 @@ cubic_acked(struct tcp_conn *c, uint32_t bytes)
 	float t, target, d;
 
 	if (c->epoch_ms == 0) {
-		c->epoch_ms = c->s->now_ms | 1;
+		/* 0 is none; it must not lie ahead, since times have no sign. */
+		c->epoch_ms = c->s->now_ms != 0 ? c->s->now_ms : UINT32_MAX;
 		c->w_est = cwnd;
 		if (cwnd < c->w_max) {
 			c->cubic_k = cbrtf((c->w_max - cwnd) / CUBIC_C);
@@ -59,7 +60,7 @@ cubic_acked(struct tcp_conn *c, uint32_t bytes)
 	/* Where it should be one round trip from now (4.2); the comparison with Reno's is made now (4.3). */
 	t = (float)(c->s->now_ms - c->epoch_ms) / 1000.0f;
 	d = t - c->cubic_k;
-	c->w_est += (c->w_est >= c->w_max ? 1.0f : CUBIC_ALPHA) * acked / cwnd;
+	c->w_est += (c->w_est >= c->cwnd_prior ? 1.0f : CUBIC_ALPHA) * acked / cwnd;
 	if (CUBIC_C * d * d * d + c->w_max < c->w_est) {
 		if (c->w_est > cwnd)
 			c->cwnd = (uint32_t)(c->w_est * mss);
@@ -101,6 +102,8 @@ tcp_cc_full(struct tcp_conn *c)
 	if (c->ssthresh == TCP_BUF_MAX)
 		c->w_max = 0;
 	c->epoch_ms = 0;
+	if (c->cc == TCP_CC_CUBIC)
+		c->cwnd_prior = (float)c->cwnd / (float)c->mss;
 	c->ssthresh = RTE_MAX(c->cwnd, 2u * c->mss);
 }
 
@@ -111,7 +114,10 @@ tcp_cc_loss(struct tcp_conn *c, uint32_t flight)
 
 	switch (c->cc) {
 	case TCP_CC_NONE: c->ssthresh = TCP_BUF_MAX; return;
-	case TCP_CC_RENO: c->ssthresh = RTE_MAX(flight / 2, 2u * c->mss); return;
+	case TCP_CC_RENO:
+		c->acked_part = 0;
+		c->ssthresh = RTE_MAX(flight / 2, 2u * c->mss);
+		return;
 	default: break;
 	}
 	cwnd = (float)c->cwnd / (float)c->mss;
@@ -119,6 +125,7 @@ tcp_cc_loss(struct tcp_conn *c, uint32_t flight)
 		c->w_max = 0;
 	/* Fast convergence (4.7): a flow that got less than last time makes room. */
 	c->w_max = cwnd < c->w_max ? cwnd * (1.0f + CUBIC_BETA) / 2.0f : cwnd;
+	c->cwnd_prior = cwnd;
 	c->epoch_ms = 0;
 	c->ssthresh = RTE_MAX((uint32_t)((float)RTE_MIN(flight, c->cwnd) * CUBIC_BETA), 2u * c->mss);
 }

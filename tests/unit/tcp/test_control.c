@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "lib/tcp/tcp_priv.h"
 #include "record.h"
 
 #define MSS 1448u
@@ -147,6 +148,83 @@ test_growth(void **state)
 		}
 		end();
 	}
+}
+
+/* A connection behind a loss, as far as the arithmetic needs it. */
+static struct tcp_conn after;
+static struct tcp_stack clock_only;
+
+static void
+after_loss(uint32_t segments, uint32_t now_ms)
+{
+	after.s = &clock_only;
+	after.mss = 1000;
+	after.cc = TCP_CC_CUBIC;
+	after.cwnd = segments * 1000;
+	clock_only.now_ms = now_ms;
+	tcp_cc_loss(&after, after.cwnd);
+	after.cwnd = after.ssthresh;
+}
+
+/* RFC 9438 4.2: the curve begins where the window was cut, at whatever time: what the first acknowledgement covers is no growth. */
+static void
+test_epoch(void **state)
+{
+	static const uint32_t times[] = {0, 1, 2, 1000, 1001, UINT32_MAX - 1, UINT32_MAX};
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(times); i++) {
+		memset(&after, 0, sizeof(after));
+		after.ssthresh = 200000;
+		after_loss(100, times[i]);
+		assert_int_equal(after.cwnd, 70000);
+		tcp_cc_acked(&after, 100000, 0);
+		assert_in_range(after.cwnd, 70000, 71000);
+	}
+}
+
+/* 4.3: as Reno would, by 9/17 of a segment a round trip up to the window before the cut, then by one; 4.7 does not change that. */
+static void
+test_as_reno(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	memset(&after, 0, sizeof(after));
+	after.ssthresh = 200000;
+	after_loss(100, 1000);
+	after_loss(80, 1000);
+	assert_int_equal(after.cwnd, 56000);
+	for (i = 0; i < 30; i++)
+		tcp_cc_acked(&after, after.cwnd, 0);
+	assert_in_range(after.cwnd, 71400, 72400);
+	for (; i < 60; i++)
+		tcp_cc_acked(&after, after.cwnd, 0);
+	assert_in_range(after.cwnd, 94000, 95500);
+}
+
+/* A queue that drops what it has no room for: each time that the window has grown too large a few segments are lost, no window. */
+static void
+test_full_queue(void **state)
+{
+	const struct tcp_conf conf[2] = {{.sndbuf = 1 << 20}, {.rcvbuf = 1 << 20}};
+	uint64_t dropped, recoveries;
+
+	(void)state;
+	connected(conf, 10 * MS);
+	r.wire[0].bytes_per_ms = 2500;
+	r.wire[0].queue_bytes = 50000;
+	flow(r.now + 2 * S);
+	dropped = r.side[0].dropped;
+	recoveries = tcp_stats(r.side[0].s)->fast_retransmits;
+	flow(r.now + 30 * S);
+	dropped = r.side[0].dropped - dropped;
+	recoveries = tcp_stats(r.side[0].s)->fast_retransmits - recoveries;
+	assert_in_range(recoveries, 5, 100);
+	assert_in_range(dropped, recoveries, 2 * recoveries);
+	assert_int_equal(tcp_stats(r.side[0].s)->timeouts, 0);
+	end();
 }
 
 /* Another control while a time-out is repaired: the window grows from one segment on. */
@@ -317,6 +395,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_window),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_epoch),
+		cmocka_unit_test(test_as_reno),
+		cmocka_unit_test(test_full_queue),
 		cmocka_unit_test(test_control_in_timeout),
 		cmocka_unit_test(test_initial_numbers),
 		cmocka_unit_test(test_ports),
