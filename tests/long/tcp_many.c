@@ -370,34 +370,13 @@ our_end(void)
 
 /* --- what came of it --- */
 
-/* A counter of Linux's TCP in this namespace. */
-static uint64_t
-linux_counter(const char *file, const char *name)
-{
-	char names[4096], values[4096], *n, *v, *n_rest, *v_rest;
-	FILE *f = fopen(file, "r");
-	uint64_t is = UINT64_MAX;
-
-	if (f == NULL)
-		relay_die(file);
-	while (is == UINT64_MAX && fgets(names, sizeof(names), f) != NULL && fgets(values, sizeof(values), f) != NULL) {
-		n = strtok_r(names, " \n", &n_rest);
-		v = strtok_r(values, " \n", &v_rest);
-		for (; n != NULL && v != NULL; n = strtok_r(NULL, " \n", &n_rest), v = strtok_r(NULL, " \n", &v_rest))
-			if (strcmp(n, name) == 0)
-				is = strtoull(v, NULL, 10);
-	}
-	fclose(f);
-	return is;
-}
-
 static int
 verdict(double seconds)
 {
 	/* Linux counts SYN that come late among errors. */
-	const uint64_t want = (uint64_t)total_flows * EACH, bad_sums = linux_counter("/proc/net/snmp", "InCsumErrors"),
-		       malformed = linux_counter("/proc/net/snmp", "InErrs") -
-				   linux_counter("/proc/net/netstat", "TCPSYNChallenge");
+	const uint64_t want = (uint64_t)total_flows * EACH, bad_sums = relay_counter("/proc/net/snmp", "InCsumErrors"),
+		       malformed = relay_counter("/proc/net/snmp", "InErrs") -
+				   relay_counter("/proc/net/netstat", "TCPSYNChallenge");
 	const struct tcp_stats *t = tcp_stats(w.s);
 	uint32_t i, once = 0;
 
@@ -412,10 +391,10 @@ verdict(double seconds)
 	       (unsigned long long)t->retransmits, (unsigned long long)t->fast_retransmits,
 	       (unsigned long long)t->timeouts, (unsigned long long)t->tail_probes, (unsigned long long)t->spurious);
 	printf("# Linux: %llu sent again, %llu time-outs, %llu tail probes, %llu spurious\n",
-	       (unsigned long long)linux_counter("/proc/net/snmp", "RetransSegs"),
-	       (unsigned long long)linux_counter("/proc/net/netstat", "TCPTimeouts"),
-	       (unsigned long long)linux_counter("/proc/net/netstat", "TCPLossProbes"),
-	       (unsigned long long)linux_counter("/proc/net/netstat", "TCPDSACKRecv"));
+	       (unsigned long long)relay_counter("/proc/net/snmp", "RetransSegs"),
+	       (unsigned long long)relay_counter("/proc/net/netstat", "TCPTimeouts"),
+	       (unsigned long long)relay_counter("/proc/net/netstat", "TCPLossProbes"),
+	       (unsigned long long)relay_counter("/proc/net/netstat", "TCPDSACKRecv"));
 	for (i = 0; i < 2; i++)
 		if (shared->wrong[i][0] != 0)
 			printf("not ok tcp-many: %s: %s\n", i == US ? "ours" : "Linux", shared->wrong[i]);

@@ -111,6 +111,27 @@ relay_setting(const char *name, const char *value)
 		relay_die(name);
 }
 
+/* A counter of Linux's TCP: a file of /proc/net of the namespace. */
+static inline uint64_t
+relay_counter(const char *file, const char *name)
+{
+	char names[4096], values[4096], *n, *v, *n_rest, *v_rest;
+	FILE *f = fopen(file, "r");
+	uint64_t is = UINT64_MAX;
+
+	if (f == NULL)
+		relay_die(file);
+	while (is == UINT64_MAX && fgets(names, sizeof(names), f) != NULL && fgets(values, sizeof(values), f) != NULL) {
+		n = strtok_r(names, " \n", &n_rest);
+		v = strtok_r(values, " \n", &v_rest);
+		for (; n != NULL && v != NULL; n = strtok_r(NULL, " \n", &n_rest), v = strtok_r(NULL, " \n", &v_rest))
+			if (strcmp(n, name) == 0)
+				is = strtoull(v, NULL, 10);
+	}
+	fclose(f);
+	return is;
+}
+
 static inline struct rte_mempool *
 relay_pool(uint32_t mbufs)
 {

@@ -37,6 +37,8 @@ while data := s.recv(1 << 16):
     n += len(data)
 t.join()
 print(n, h.hexdigest(), flush=True)
+# Until the engine has ended, too: a kernel may end with its program.
+sys.stdin.read()
 '''
 
 
@@ -45,9 +47,10 @@ def has_header(capture):
 
 
 class Transfer:
-    """One connection; mode is what the engine does. Linux's end is in the namespace there, at an address: the TAP's, or behind it."""
+    """One connection; mode is what the engine does. Linux's end is in the namespace there, at an address: the TAP's, or behind it.
+    within: what makes of a command the one that runs it elsewhere, such as on another kernel."""
 
-    def __init__(self, mode, ours, theirs, *words, capture=None, there=SPACE, at=PEER):
+    def __init__(self, mode, ours, theirs, *words, capture=None, there=SPACE, at=PEER, within=None):
         self.wrong, self.counters = None, {}
         data, expect = random.Random(ours + 1).randbytes(ours), random.Random(theirs + 2).randbytes(theirs)
         engine = subprocess.Popen(['ip', 'netns', 'exec', SPACE, PROGRAM, TAP, OWN, at, mode, '5001', *words],
@@ -71,8 +74,9 @@ class Transfer:
                     self.wrong = 'dumpcap does not begin, exit code %s' % shark.poll()
                     return
             peer = 'listen' if mode == 'connect' else 'connect'
-            linux = subprocess.Popen(['ip', 'netns', 'exec', there, sys.executable, '-c', LINUX, peer, str(theirs), str(theirs + 2), at],
-                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            program = [sys.executable, '-c', LINUX, peer, str(theirs), str(theirs + 2), at]
+            linux = subprocess.Popen(within(program) if within else ['ip', 'netns', 'exec', there, *program],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if peer == 'listen' and linux.stdout.readline() != 'listening\n':
                 self.wrong = 'no server: ' + linux.stdout.read()
                 return
