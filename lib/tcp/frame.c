@@ -187,9 +187,12 @@ put_rare_options(struct tcp_conn *c, uint8_t *opt, uint8_t flags, uint32_t paylo
 
 	if ((flags & RTE_TCP_SYN_FLAG) != 0)
 		end = put_syn_options(c, opt);
-	else if ((flags & RTE_TCP_RST_FLAG) == 0)
+	else
+		/* RFC 7323 3.2: RST should have the timestamps, too; what arrived is of no use any more. */
 		end = put_options(c, opt,
-				  payload >= c->mss ? 0 : RTE_MIN(c->mss - payload, 28u + (c->opt_ts ? 0 : 12)));
+				  payload >= c->mss || (flags & RTE_TCP_RST_FLAG) != 0
+					  ? 0
+					  : RTE_MIN(c->mss - payload, 28u + (c->opt_ts ? 0 : 12)));
 	return (uint32_t)(end - opt);
 }
 

@@ -76,7 +76,11 @@ set_flag(struct tcp_conn *c, int name, int value)
 	if (value != 0 && value != 1)
 		return -EINVAL;
 	switch (name) {
-	case TCP_NODELAY: c->nodelay = value; break;
+	case TCP_NODELAY:
+		c->nodelay = value;
+		c->push = value != 0 &&
+			  c->unsent != NULL; /* also what TCP_CORK and MSG_MORE hold back, as tcp(7) has it */
+		break;
 	case TCP_CORK: c->cork = value; break;
 	default: c->quickack = value; break;
 	}

@@ -342,7 +342,8 @@ tcp_ack(struct tcp_conn *c, const struct tcp_seg *g)
 	if (c->opt_sack && unlikely(g->o.nsack != 0))
 		sack_input(c, g, &w);
 	bytes = acked + c->sacked - sacked;
-	window_update(c, g, acked != 0);
+	if (likely(!seq_lt(g->ack, c->snd_una)))
+		window_update(c, g, acked != 0);
 	if (acked != 0 || w.rtt != 0)
 		measure(c, g, &w, acked);
 	if (w.dsack && c->reorder_seen && c->reorder_mult < 16)

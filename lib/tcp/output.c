@@ -114,7 +114,7 @@ held_back(const struct tcp_conn *c, const struct tcp_tseg *t, uint32_t len, uint
 {
 	uint32_t i;
 
-	if (len >= c->mss || c->fin_queued || c->probe_due)
+	if (len >= c->mss || c->fin_queued || c->probe_due || c->push)
 		return false;
 	for (i = 0; i < n; i++)
 		t = t->next;
@@ -243,6 +243,7 @@ output_new(struct tcp_conn *c)
 			c->snd_small = t->seq + len;
 		tcp_new_sent(c, t, n);
 	}
+	c->push = false;
 	if (c->unsent == NULL && tcp_pipe(c) < c->cwnd / 2)
 		c->cwnd_limited = false;
 }

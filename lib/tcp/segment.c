@@ -135,17 +135,23 @@ after_ack(struct tcp_conn *c)
 	return true;
 }
 
-/* Fifth. */
+/* RFC 5961 5.2 */
+static bool
+ack_believed(struct tcp_conn *c, const struct tcp_seg *g)
+{
+	if (likely(!seq_lt(g->ack, c->snd_una - c->snd_wnd_max) && !seq_lt(c->snd_nxt, g->ack)))
+		return true;
+	c->s->st.rx_bad_ack++;
+	tcp_challenge(c);
+	return false;
+}
+
+/* Fifth; false: the connection is over. */
 static bool
 acknowledgement(struct tcp_conn *c, const struct tcp_seg *g)
 {
-	/* RFC 5961 5.2 */
-	if (unlikely(seq_lt(g->ack, c->snd_una - c->snd_wnd_max) || seq_lt(c->snd_nxt, g->ack))) {
-		c->s->st.rx_bad_ack++;
-		tcp_challenge(c);
-		return false;
-	}
-	if (likely(!seq_lt(g->ack, c->snd_una)))
+	/* An old one may still tell what arrived (RFC 6675 5: each that has news of SACK). */
+	if (likely(!seq_lt(g->ack, c->snd_una)) || (c->opt_sack && g->o.nsack != 0))
 		tcp_ack(c, g);
 	return after_ack(c);
 }
@@ -273,7 +279,8 @@ tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g)
 		g->flags &= (uint8_t)~RTE_TCP_FIN_FLAG;
 		c->heard_us = s->now;
 		c->keep_sent = 0;
-		acknowledgement(c, g);
+		if (ack_believed(c, g))
+			acknowledgement(c, g);
 		return;
 	}
 	if (unlikely((g->flags & (RTE_TCP_RST_FLAG | RTE_TCP_SYN_FLAG)) != 0) && !rst_and_syn(c, g))
@@ -282,15 +289,20 @@ tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g)
 		s->st.rx_no_ack++;
 		return;
 	}
-	/* R3: only what stands at the left edge sets the clock. */
-	if (c->opt_ts && g->o.has_ts && seq_leq(g->seq, c->rcv_acked)) {
-		c->ts_recent = g->o.tsval;
-		c->ts_recent_ms = s->now_ms;
-	}
 	c->heard_us = s->now;
 	c->keep_sent = 0;
 	if (c->n.state == TCP_SYN_RECV && !syn_received(c, g))
 		return;
+	if (unlikely(!ack_believed(c, g)))
+		return;
+	/*
+	 * R3: only what stands at the left edge sets the clock. And only what the peer may have sent: one forged segment with a time far
+	 * ahead, whose acknowledgement is a guess, would make all that follows look old.
+	 */
+	if (c->opt_ts && g->o.has_ts && seq_leq(g->seq, c->rcv_acked)) {
+		c->ts_recent = g->o.tsval;
+		c->ts_recent_ms = s->now_ms;
+	}
 	if (!acknowledgement(c, g))
 		return;
 	if (g->len != 0 || (g->flags & RTE_TCP_FIN_FLAG) != 0 || c->fin_ooo)

@@ -140,6 +140,7 @@ struct tcp_conn {
 	bool syn_out : 1; /* SYN is to be sent (again) */
 	bool in_accept : 1, hashed : 1, timed : 1, dsack : 1, probe_retx : 1, cwnd_limited : 1, reorder_seen : 1;
 	bool force : 1; /* one retransmission whatever cwnd says */
+	bool push : 1;  /* what waits goes, whatever holds it back */
 	bool ecn_asked : 1;
 	bool mtu_search : 1; /* the path is narrower than it could be: larger segments are tried at times */
 	bool mtu_lost : 1;   /* what is lost may be a probe of the path alone */

@@ -222,6 +222,94 @@ test_many_holes(void **state)
 	end();
 }
 
+/* Timestamps and what follows, as the peer's last frame has them. */
+static uint32_t
+clock_of(int peer, uint8_t *opt)
+{
+	memcpy(opt, rec[peer].last + 54, 12);
+	assert_int_equal(get32(opt), 0x0101080a);
+	return get32(opt + 4);
+}
+
+/*
+ * RFC 7323 5.3 wants a segment acceptable before it sets the clock, RFC 5961 5.2 throws away what acknowledges what was not sent. One
+ * who guesses a place in the window would else make all that the peer sends look old.
+ */
+static void
+test_forged_clock(void **state)
+{
+	uint8_t opt[12];
+	uint32_t val;
+
+	(void)state;
+	connected(plain, 1000);
+	assert_int_equal(put(1, 100), 100);
+	rig_until(&r, r.now + S);
+	val = clock_of(1, opt);
+	put32(opt + 4, val + 200000);
+	forge(0, ACK, get32(rec[1].last + 38) + 100, get32(rec[1].last + 42) + 1000, 65535, opt, sizeof(opt), 1);
+	assert_int_equal(tcp_stats(r.side[0].s)->rx_bad_ack, 1);
+	assert_int_equal(put(1, 100), 100);
+	rig_until(&r, r.now + 10 * MS);
+	assert_int_equal(tcp_stats(r.side[0].s)->rx_paws, 0);
+	assert_int_equal(get(0, 1000), 200);
+	end();
+}
+
+/* An acknowledgement that others overtook has news all the same: what it says has arrived, has. */
+static void
+test_old_acknowledgement(void **state)
+{
+	uint8_t opt[24];
+	struct tcp_info info;
+	uint32_t una;
+
+	(void)state;
+	connected(plain, 1000);
+	assert_int_equal(put(0, 4 * MSS), 4 * MSS);
+	rig_until(&r, r.now + 100 * MS);
+	una = get32(rec[1].last + 42);
+	/* The fifth is lost, and what the peer says of those behind it. */
+	rec[1].lose = true;
+	rec[0].lose_next = 1;
+	assert_int_equal(put(0, 3 * MSS), 3 * MSS);
+	rig_until(&r, r.now + 1500);
+	(void)clock_of(1, opt);
+	put32(opt + 12, 0x0101050a);
+	put32(opt + 16, una + MSS);
+	put32(opt + 20, una + 3 * MSS);
+	forge(0, ACK, get32(rec[1].last + 38), una - MSS, 65535, opt, sizeof(opt), 0);
+	tcp_info_get(c[0], &info);
+	assert_int_equal(info.tcpi_sacked, 2);
+	assert_int_equal(info.tcpi_unacked, 3);
+	rec[1].lose = false;
+	rig_until(&r, r.now + 10 * MS);
+	/* Not by a time-out, and without a tail probe. */
+	assert_int_equal(get(1, 65536), 7 * MSS);
+	assert_int_equal(tcp_stats(r.side[0].s)->tail_probes + tcp_stats(r.side[0].s)->timeouts, 0);
+	end();
+}
+
+/* RFC 7323 3.2: RST of a connection has the timestamps, too. */
+static void
+test_reset_has_clock(void **state)
+{
+	uint8_t opt[12];
+
+	(void)state;
+	connected(plain, 1000);
+	assert_int_equal(put(1, 100), 100);
+	rig_until(&r, r.now + S);
+	tcp_abort(c[0]);
+	rig_until(&r, r.now + 10 * MS);
+	assert_int_equal(rec[0].last[47], RST | ACK);
+	assert_int_equal(rec[0].last[46] >> 4, 8);
+	(void)clock_of(0, opt);
+	assert_int_equal(get32(opt + 8), get32(rec[1].last + 58));
+	assert_int_equal(tcp_state(c[1]), TCP_CLOSE);
+	end();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -232,6 +320,9 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_whole_window),
 		cmocka_unit_test(test_time_wait_reused),
 		cmocka_unit_test(test_many_holes),
+		cmocka_unit_test(test_forged_clock),
+		cmocka_unit_test(test_old_acknowledgement),
+		cmocka_unit_test(test_reset_has_clock),
 	};
 
 	if (argc > 1)

@@ -237,6 +237,17 @@ test_nagle(void **state)
 	tcp_opt_set(c[0], IPPROTO_TCP, TCP_CORK, 0);
 	rig_until(&r, r.now + 100);
 	assert_int_equal(rec[0].n, 1);
+	/* tcp(7): TCP_NODELAY lets go what waits, once, also what is corked. */
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_CORK, 1);
+	put(0, 10);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 1);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_NODELAY, 1);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 2);
+	put(0, 10);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 2);
 	end();
 }
 
