@@ -11,7 +11,8 @@ static bool
 lingered(void *arg)
 {
 	struct sock *s = arg;
-	const int state = tcp_state(s->conn);
+	/* The program may end meanwhile, by another thread. */
+	const int state = s->conn == NULL ? TCP_CLOSE : tcp_state(s->conn);
 
 	return state != TCP_FIN_WAIT1 && state != TCP_CLOSING && state != TCP_LAST_ACK;
 }
@@ -28,11 +29,15 @@ void
 sock_close(struct sock *s)
 {
 	struct sock_net *n = s->net;
-	bool wait = s->linger.l_onoff != 0 && s->linger.l_linger > 0 && s->conn != NULL && s->state == SOCK_CONNECTED;
+	uint64_t linger_us = 0;
 
-	if (wait && !n->dead && sock_shutdown(s, SHUT_WR) == 0)
-		(void)sock_wait(n, &(struct sock_wait){lingered, NULL, nap, s, false},
-				sock_now() + (uint64_t)s->linger.l_linger * 1000000);
+	pthread_mutex_lock(&n->lock);
+	if (!n->dead && s->linger.l_onoff != 0 && s->linger.l_linger > 0 && s->conn != NULL &&
+	    s->state == SOCK_CONNECTED)
+		linger_us = (uint64_t)s->linger.l_linger * 1000000;
+	pthread_mutex_unlock(&n->lock);
+	if (linger_us != 0 && sock_shutdown(s, SHUT_WR) == 0)
+		(void)sock_wait(n, &(struct sock_wait){lingered, NULL, nap, s, false}, sock_now() + linger_us);
 	sock_enter(n);
 	if (!n->dead) {
 		if (s->ready != NULL)

@@ -463,7 +463,8 @@ sock_dgram_os(struct sock *s, int fd)
 		err = -ECONNABORTED;
 	} else {
 		sock_os_end(s);
-		s->os_ready = s->os_bad = false;
+		s->os_ready = false;
+		s->os_bad = false;
 		if (fd >= 0 && epoll_ctl(s->net->os, EPOLL_CTL_ADD, fd, &e) != 0)
 			err = -errno;
 		if (fd >= 0 && err == 0) {
@@ -482,7 +483,8 @@ sock_dgram_os_take(struct sock *s)
 
 	pthread_mutex_lock(&s->net->lock);
 	has = s->os_ready || s->os_bad;
-	s->os_ready = s->os_bad = false;
+	s->os_ready = false;
+	s->os_bad = false;
 	pthread_mutex_unlock(&s->net->lock);
 	return has;
 }

@@ -467,9 +467,13 @@ sock_net_end(struct sock_net *n, uint32_t ms)
 {
 	struct sock *s;
 
-	if (n->dead)
-		return;
 	sock_enter(n);
+	/* Of two threads that end the program one does it. */
+	if (n->ends) {
+		sock_leave(n);
+		return;
+	}
+	n->ends = true;
 	LIST_FOREACH(s, &n->socks, next)
 	{
 		if (s->conn == NULL)
@@ -493,7 +497,9 @@ sock_net_end(struct sock_net *n, uint32_t ms)
 	sock_wake(n);
 	pthread_mutex_unlock(&n->lock);
 	(void)pthread_join(n->thread, NULL);
+	pthread_mutex_lock(&n->lock);
 	n->dead = true;
+	pthread_mutex_unlock(&n->lock);
 }
 
 void

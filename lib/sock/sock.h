@@ -156,8 +156,8 @@ struct sock_wait {
 	 */
 	int (*sleep)(void *arg, uint64_t until, struct pollfd *frames);
 	void *arg;
-	bool looks;      /* sleep() looks at frames->fd at all */
-	uint64_t *count; /* of whose wait this is; NULL: of several */
+	bool looks;             /* sleep() looks at frames->fd at all */
+	uint64_t *const *count; /* where those of whose wait this is are, looked at with the lock; NULL: of several */
 };
 /* until: see sock_now(). 0: done() is true; -EAGAIN: the time has come; or what sleep() said. */
 int sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until);

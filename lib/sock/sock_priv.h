@@ -41,11 +41,11 @@ struct sock {
 	bool os_ready;
 	/* Of datagrams; conn is NULL then. */
 	struct udp_sock *udp;
-	bool os_bad;   /* the other half has an error */
-	bool hears;    /* what comes to its port comes to the net */
-	bool full;     /* the card took no more */
-	bool closed;   /* and is here as long as datagrams wait */
-	uint32_t late; /* datagrams that wait for a neighbour's address */
+	_Atomic bool os_bad; /* the other half has an error; looked at without the lock */
+	bool hears;          /* what comes to its port comes to the net */
+	bool full;           /* the card took no more */
+	bool closed;         /* and is here as long as datagrams wait */
+	uint32_t late;       /* datagrams that wait for a neighbour's address */
 	LIST_HEAD(, sock_watch) watches;
 	LIST_ENTRY(sock) next;    /* of all */
 	LIST_ENTRY(sock) resolve; /* in SOCK_RESOLVING */
@@ -94,7 +94,7 @@ struct sock_net {
 	uint64_t until;         /* the thread sleeps so long */
 	uint64_t calls;         /* that moved the net on */
 	bool full;              /* the card took no more of it, the last time */
-	bool armed, dead, stop, sleeping;
+	bool armed, ends, dead, stop, sleeping;
 	/* Calls that wait. One that sleeps alone looks for frames itself; where several do, the thread does. */
 	uint32_t sleepers;
 	bool led, deep;      /* one looks itself; the thread sleeps meanwhile, and nobody else would look */

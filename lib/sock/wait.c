@@ -46,8 +46,8 @@ spin(struct sock_net *n, const struct sock_wait *w, uint64_t until)
 		pays = let_others(n, looks) <= n->spin_us / BUSY_PART;
 		found = w->done(w->arg);
 	}
-	if (w->count != NULL)
-		w->count[found ? SOCK_POLL_HITS : SOCK_POLL_MISSES]++;
+	if (w->count != NULL && *w->count != NULL)
+		(*w->count)[found ? SOCK_POLL_HITS : SOCK_POLL_MISSES]++;
 	if (found && pays)
 		n->misses = 0;
 	else
@@ -123,8 +123,8 @@ sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until)
 			sock_arm(n);
 		} else {
 			frames.fd = sleep_begin(n, w);
-			if (w->count != NULL)
-				w->count[SOCK_SLEEPS]++;
+			if (w->count != NULL && *w->count != NULL)
+				(*w->count)[SOCK_SLEEPS]++;
 			frames.revents = 0;
 			sock_leave(n);
 			rc = w->sleep(w->arg, until, &frames);
@@ -220,7 +220,7 @@ sock_wait_ready(struct sock *s, uint32_t events, uint64_t until)
 	const bool looks = s->net->handlers != NULL && s->net->handlers() != SOCK_HANDLERS_BOTH;
 	struct wait w = {.s = s, .events = events | EPOLLERR | EPOLLHUP, .looks = looks};
 	const int saved = errno;
-	int rc = sock_wait(s->net, &(struct sock_wait){has, asleep, sleep_on, &w, looks, s->count}, until);
+	int rc = sock_wait(s->net, &(struct sock_wait){has, asleep, sleep_on, &w, looks, &s->count}, until);
 
 	errno = saved;
 	return rc;
@@ -229,7 +229,10 @@ sock_wait_ready(struct sock *s, uint32_t events, uint64_t until)
 uint64_t
 sock_until(struct sock *s, bool recv)
 {
-	const uint64_t us = recv ? s->rcvtimeo_us : s->sndtimeo_us;
+	uint64_t us;
 
+	pthread_mutex_lock(&s->net->lock);
+	us = recv ? s->rcvtimeo_us : s->sndtimeo_us;
+	pthread_mutex_unlock(&s->net->lock);
 	return us == 0 ? TCP_NEVER : sock_now() + us;
 }

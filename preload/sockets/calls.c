@@ -104,7 +104,8 @@ begin_once(int fd, struct file *f)
 void
 file_begin(int fd, struct file *f)
 {
-	f->looked = true;
+	if (!f->looked)
+		f->looked = true;
 	begin_once(fd, f);
 }
 

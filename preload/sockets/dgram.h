@@ -23,13 +23,13 @@ struct dgram_group {
 /* What a socket of datagrams has beside a struct file. */
 struct dgram {
 	void (*began)(struct file *f); /* is called when the engine's half begins */
-	bool connected;                /* by the engine */
+	atomic_bool connected;         /* by the engine */
 	struct tcp_addr remote;
-	bool os_connected; /* by the shadow alone */
-	rte_be32_t via;    /* IP_MULTICAST_IF, 0: any */
-	bool via_os;       /* it is none of the port's */
-	bool pktinfo, recvttl, recvtos, recvorig, ovfl;
-	int stamp; /* SO_TIMESTAMP or SO_TIMESTAMPNS, as they were named; 0: none */
+	atomic_bool os_connected; /* by the shadow alone */
+	_Atomic rte_be32_t via;   /* IP_MULTICAST_IF, 0: any */
+	atomic_bool via_os;       /* it is none of the port's */
+	atomic_bool pktinfo, recvttl, recvtos, recvorig, ovfl;
+	atomic_int stamp; /* SO_TIMESTAMP or SO_TIMESTAMPNS, as they were named; 0: none */
 	unsigned int num_groups;
 	struct dgram_group group[DGRAM_GROUPS];
 	uint64_t claimed; /* when the port was asked for last, if another process had it */

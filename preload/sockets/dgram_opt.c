@@ -60,7 +60,7 @@ dgram_carry(int fd, const struct file *f)
 }
 
 /* What comes beside each datagram. */
-static bool *
+static atomic_bool *
 beside(struct dgram *d, int level, int name)
 {
 	if (level == SOL_SOCKET)
@@ -162,7 +162,7 @@ static void
 took(int fd, struct file *f, int level, int name)
 {
 	struct dgram *d = f->dgram;
-	bool *on = beside(d, level, name);
+	atomic_bool *on = beside(d, level, name);
 	int v = 0;
 	socklen_t len = sizeof(v);
 
@@ -227,7 +227,7 @@ dgram_setsockopt(int fd, struct file *f, int level, int name, const void *value,
 int
 dgram_getsockopt(int fd, struct file *f, int level, int name, void *value, socklen_t *len)
 {
-	const struct dgram *d = f->dgram;
+	const rte_be32_t via = f->dgram->via;
 	int err;
 
 	if (level == SOL_SOCKET && name == SO_ERROR && f->s != NULL) {
@@ -242,9 +242,9 @@ dgram_getsockopt(int fd, struct file *f, int level, int name, void *value, sockl
 		dgram_os_look(fd, f);
 		return err;
 	}
-	if (level == IPPROTO_IP && name == IP_MULTICAST_IF && d->via != 0) {
-		*len = RTE_MIN(*len, (socklen_t)sizeof(d->via));
-		memcpy(value, &d->via, *len);
+	if (level == IPPROTO_IP && name == IP_MULTICAST_IF && via != 0) {
+		*len = RTE_MIN(*len, (socklen_t)sizeof(via));
+		memcpy(value, &via, *len);
 		return 0;
 	}
 	return real()->getsockopt(fd, level, name, value, len);

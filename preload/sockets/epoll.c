@@ -28,8 +28,10 @@ struct item {
 
 struct ep {
 	int fd, event;
-	unsigned int sleepers, rounds;
+	unsigned int sleepers;
 	bool nested, told;
+	bool closed; /* with the lock of sets */
+	atomic_uint rounds;
 	atomic_bool fresh; /* there may be a listener that was not looked at, or a socket that has not begun */
 	atomic_uint num_engine, refs;
 	atomic_uint early; /* that wait in the kernel's set alone, without the net's lock */
@@ -183,9 +185,22 @@ ep_free(struct ep *e)
 	while ((i = LIST_FIRST(&e->items)) != NULL)
 		item_free(i);
 	LIST_REMOVE(e, next);
+	e->closed = true;
 	pthread_mutex_unlock(&lock);
 	own_close(e->event);
-	if (--e->refs == 0)
+	ep_put(e);
+}
+
+void
+ep_hold(struct ep *e)
+{
+	e->refs++;
+}
+
+void
+ep_put(struct ep *e)
+{
+	if (e != NULL && --e->refs == 0)
 		free(e);
 }
 
@@ -230,13 +245,16 @@ ep_nested(int fd)
 {
 	struct ep *e = ep_get(fd);
 
-	if (e == NULL || net_now() == NULL)
+	if (e == NULL || net_now() == NULL) {
+		ep_put(e);
 		return;
+	}
 	sock_net_lock(net_now());
 	e->nested = true;
 	if (!TAILQ_EMPTY(&e->ready))
 		tell(e);
 	sock_net_unlock(net_now());
+	ep_put(e);
 }
 
 /* The kernel's set is the parent's, too, and so is its event: sockets of the engine are the parent's alone. */
@@ -271,18 +289,25 @@ add(struct ep *e, int fd, struct file *f, const struct epoll_event *ev)
 {
 	struct epoll_event copy = *ev;
 	struct item *i = calloc(1, sizeof(*i));
+	int err = 0;
 
 	if (i == NULL)
 		return -ENOMEM;
 	*i = (struct item){.ep = e, .f = f, .fd = fd, .ev = *ev};
-	if (f->s == NULL && real()->epoll_ctl(e->fd, EPOLL_CTL_ADD, fd, &copy) != 0) {
+	/* A thread that closes the number just now sees that a set has it, or is seen here: nobody else would take it out. */
+	f->items++;
+	if (!file_is(fd, f))
+		err = -EBADF;
+	else if (f->s == NULL && real()->epoll_ctl(e->fd, EPOLL_CTL_ADD, fd, &copy) != 0)
+		err = -errno;
+	if (err != 0) {
+		f->items--;
 		free(i);
-		return -errno;
+		return err;
 	}
 	LIST_INSERT_HEAD(&e->items, i, next);
 	LIST_INSERT_HEAD(&f->in, i, other);
 	e->fresh |= f->wants || f->forced;
-	f->items++;
 	if (f->s != NULL)
 		to_engine(i);
 	return 0;
@@ -335,12 +360,14 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 		ep_nested(fd);
 	if (f == NULL || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD || (op != EPOLL_CTL_DEL && ev == NULL)) {
 		file_put(f);
+		ep_put(e);
 		return real()->epoll_ctl(epfd, op, fd, ev);
 	}
 	pthread_mutex_lock(&lock);
-	rc = control(e, op, fd, f, ev);
+	rc = e->closed ? -EBADF : control(e, op, fd, f, ev);
 	pthread_mutex_unlock(&lock);
 	file_put(f);
+	ep_put(e);
 	return (int)result(rc);
 }
 
@@ -485,10 +512,13 @@ wait_both(struct ep *e, struct epoll_event *ev, int max, int timeout, const sigs
 	struct waiting w = {.e = e, .ev = ev, .max = max, .mask = mask};
 	const uint64_t until = timeout < 0 ? TCP_NEVER : timeout == 0 ? 0 : sock_now() + (uint64_t)timeout * 1000;
 	struct sock_net *n = net_now();
+	unsigned int rounds;
 	int k = 0, rc;
 
 	/* The kernel's part first, but not each time where the engine has something. */
-	if (e->rounds++ % RATIO == 0 || timeout == 0)
+	rounds = atomic_load_explicit(&e->rounds, memory_order_relaxed);
+	atomic_store_explicit(&e->rounds, rounds + 1, memory_order_relaxed);
+	if (rounds % RATIO == 0 || timeout == 0)
 		k = kernel(e, ev, max, 0, NULL);
 	if (k < 0 && k != -EINPROGRESS)
 		return k;
@@ -508,24 +538,20 @@ epoll_pwait(int epfd, struct epoll_event *ev, int max, int timeout, const sigset
 	struct ep *e = ep_get(epfd);
 	int rc;
 
-	if (e == NULL || max <= 0 || ev == NULL)
+	if (e == NULL || max <= 0 || ev == NULL) {
+		ep_put(e);
 		return real()->epoll_pwait(epfd, ev, max, timeout, mask);
+	}
 	begin_all(e);
-	e->refs++;
 	/* A socket may begin while this thread waits here: our event tells. */
 	e->early++;
 	rc = -EINPROGRESS;
 	while (rc == -EINPROGRESS && (e->num_engine == 0 || net_now() == NULL))
 		rc = kernel(e, ev, max, timeout, mask);
 	e->early--;
-	if (rc != -EINPROGRESS) {
-		if (--e->refs == 0)
-			free(e);
-		return (int)result(rc);
-	}
-	rc = wait_both(e, ev, max, timeout, mask);
-	if (--e->refs == 0)
-		free(e);
+	if (rc == -EINPROGRESS)
+		rc = wait_both(e, ev, max, timeout, mask);
+	ep_put(e);
 	return (int)result(rc);
 }
 

@@ -70,14 +70,14 @@ struct real {
 	__typeof__(_exit) *exit;
 	long (*syscall)(long, ...);
 };
-extern struct real real_of;
-void real_init(void);
+extern const struct real *_Atomic real_known; /* NULL: nobody has looked for them */
+const struct real *real_find(void);
 static inline const struct real *
 real(void)
 {
-	if (__builtin_expect(real_of.socket == NULL, 0))
-		real_init();
-	return &real_of;
+	const struct real *r = atomic_load_explicit(&real_known, memory_order_acquire);
+
+	return __builtin_expect(r != NULL, 1) ? r : real_find();
 }
 
 /* --- table.c: descriptors --- */
@@ -90,19 +90,19 @@ struct file {
 	atomic_int refs;
 	struct sock *_Atomic s; /* NULL: it is the shadow's alone */
 	atomic_bool nonblock;
-	bool forced;         /* the shadow does not block, whatever the program said */
-	bool wants;          /* it listens or hears, and so shall the engine from the first call on that looks */
-	bool looked;         /* a call of this process has looked for connections */
-	bool touched;        /* options were set */
-	bool sndbuf, rcvbuf; /* these among them */
-	int backlog;
-	int claim;                     /* of a port that comes here, -1: none */
-	struct dgram *dgram;           /* NULL: it is one of streams */
-	struct sock_stat_socket *stat; /* NULL: nobody counts */
-	bool unlisted;                 /* there was no place for counters */
-	pthread_mutex_t lock;          /* of s, when it begins */
-	unsigned int items;            /* of epoll sets, more or less */
-	LIST_HEAD(, item) in;          /* these: a set with thousands is not searched for one */
+	atomic_bool forced;         /* the shadow does not block, whatever the program said */
+	atomic_bool wants;          /* it listens or hears, and so shall the engine from the first call on that looks */
+	atomic_bool looked;         /* a call of this process has looked for connections */
+	atomic_bool touched;        /* options were set */
+	atomic_bool sndbuf, rcvbuf; /* these among them */
+	atomic_int backlog;
+	atomic_int claim;                      /* of a port that comes here, -1: none */
+	struct dgram *dgram;                   /* NULL: it is one of streams */
+	struct sock_stat_socket *_Atomic stat; /* NULL: nobody counts */
+	atomic_bool unlisted;                  /* there was no place for counters */
+	pthread_mutex_t lock;                  /* of s, when it begins */
+	atomic_uint items;                     /* of epoll sets, more or less */
+	LIST_HEAD(, item) in;                  /* these: a set with thousands is not searched for one */
 };
 
 enum fork_step { FORK_PREPARE, FORK_PARENT, FORK_CHILD };
@@ -118,11 +118,13 @@ enum kind { NONE, SOCKET, EPOLL, OWN };
 /* A socket of the program, held; NULL: it is none that this library knows. */
 struct file *file_get(int fd);
 void file_put(struct file *f);
+/* The number stands for it still. */
+bool file_is(int fd, const struct file *f);
 /* One that was made just now. 0 or -1: no memory; what is not known is the operating system's. */
 int file_add(int fd, struct file *f);
 struct file *file_new(bool nonblock);
 enum kind kind_of(int fd);
-/* An epoll set of the program, held. */
+/* An epoll set of the program, held: ep_put(). */
 struct ep *ep_get(int fd);
 int ep_put_at(int fd, struct ep *e);
 /* A descriptor that the program must not close, in this process; it is closed here alone. */
@@ -185,6 +187,9 @@ result(ssize_t rc)
 }
 
 /* --- epoll.c --- */
+void ep_hold(struct ep *e);
+void ep_put(struct ep *e);
+/* Its number is closed, and what held it for that is put. */
 void ep_free(struct ep *e);
 /* The number is closed: sets that have it lose it. The file's socket began: sets that had the shadow have it now. */
 void ep_closed(int fd, struct file *f);

@@ -13,7 +13,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sock_stat *_Atomic page;
 static unsigned int next; /* place to look at first */
-static bool failed;
+static atomic_bool failed;
 
 static int
 file_make(void)
@@ -89,6 +89,11 @@ stat_open(int fd, struct file *f)
 	if (p == NULL || f->unlisted)
 		return;
 	pthread_mutex_lock(&lock);
+	/* Another thread was faster. */
+	if (f->stat != NULL || f->unlisted) {
+		pthread_mutex_unlock(&lock);
+		return;
+	}
 	for (unsigned int i = 0; t == NULL && i < SOCK_STAT_SOCKETS; i++)
 		if (p->socket[(next + i) % SOCK_STAT_SOCKETS].used == 0)
 			t = &p->socket[(next + i) % SOCK_STAT_SOCKETS];

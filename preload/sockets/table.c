@@ -11,7 +11,7 @@
 
 struct entry {
 	enum kind kind;
-	void *what;
+	void *_Atomic what;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -40,7 +40,7 @@ all(void)
 enum kind
 kind_of(int fd)
 {
-	return table == NULL || (unsigned int)fd >= FDS ? NONE : __atomic_load_n(&table[fd].kind, __ATOMIC_RELAXED);
+	return table == NULL || (unsigned int)fd >= FDS ? NONE : __atomic_load_n(&table[fd].kind, __ATOMIC_ACQUIRE);
 }
 
 unsigned int
@@ -135,6 +135,12 @@ file_get(int fd)
 	return f;
 }
 
+bool
+file_is(int fd, const struct file *f)
+{
+	return table[fd].what == f;
+}
+
 void
 file_each(void (*fn)(int fd, struct file *f))
 {
@@ -166,7 +172,18 @@ file_put(struct file *f)
 struct ep *
 ep_get(int fd)
 {
-	return kind_of(fd) == EPOLL ? table[fd].what : NULL;
+	struct ep *e = NULL;
+
+	if (kind_of(fd) != EPOLL)
+		return NULL;
+	/* Another thread may close it just now. */
+	pthread_mutex_lock(&lock);
+	if (table[fd].kind == EPOLL) {
+		e = table[fd].what;
+		ep_hold(e);
+	}
+	pthread_mutex_unlock(&lock);
+	return e;
 }
 
 int
@@ -215,16 +232,22 @@ fd_any_own(unsigned int first, unsigned int last, unsigned int *at)
 enum kind
 fd_take(int fd, void **what)
 {
-	const enum kind kind = kind_of(fd);
+	enum kind kind = kind_of(fd);
 
 	if (kind == NONE || kind == OWN)
 		return NONE;
+	/* Of two threads that close a number one gets what it was. */
 	pthread_mutex_lock(&lock);
-	*what = table[fd].what;
-	table[fd].kind = NONE;
-	table[fd].what = NULL;
+	kind = table[fd].kind;
+	if (kind == SOCKET || kind == EPOLL) {
+		*what = table[fd].what;
+		__atomic_store_n(&table[fd].kind, NONE, __ATOMIC_RELEASE);
+		table[fd].what = NULL;
+	} else {
+		kind = NONE;
+	}
 	pthread_mutex_unlock(&lock);
-	return *what == NULL ? NONE : kind;
+	return kind;
 }
 
 void

@@ -114,9 +114,11 @@ net_new(uint32_t spin_us, uint32_t looks)
 static int
 wait_for(struct sock_net *n, struct wait *w, uint32_t found_at, uint64_t until)
 {
+	uint64_t *const count = w->count;
+
 	w->looks = 0;
 	w->found_at = found_at;
-	return sock_wait(n, &(struct sock_wait){done, NULL, sleeps, w, false, w->count}, until);
+	return sock_wait(n, &(struct sock_wait){done, NULL, sleeps, w, false, &count}, until);
 }
 
 /* --- tests --- */
