@@ -3,6 +3,7 @@
  */
 /* ICMP (RFC 792) as far as UDP needs it: what is heard of datagrams, and that nobody has a port. */
 #include <errno.h>
+#include <netinet/in.h>
 
 #include <rte_icmp.h>
 
@@ -47,7 +48,8 @@ errno_of(const struct error *e)
 static void
 narrower(struct udp_sock *u, const struct rte_ipv4_hdr *in, uint16_t mtu)
 {
-	if (u->path_gen == u->s->path_gen && u->path_to == in->dst_addr && mtu >= 68)
+	if (u->path_gen == u->s->path_gen && u->path_to == in->dst_addr && mtu >= 68 &&
+	    u->discover < IP_PMTUDISC_INTERFACE)
 		u->path.mtu = RTE_MIN(u->path.mtu, mtu);
 }
 

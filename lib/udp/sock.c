@@ -269,7 +269,7 @@ octet(struct udp_sock *u, int name, int *low, int *high)
 	case IP_TTL: *low = 1; return &u->ttl;
 	case IP_TOS: return &u->tos;
 	case IP_MULTICAST_TTL: return &u->group_ttl;
-	case IP_MTU_DISCOVER: *high = IP_PMTUDISC_PROBE; return &u->discover;
+	case IP_MTU_DISCOVER: *high = IP_PMTUDISC_OMIT; return &u->discover;
 	default: return NULL;
 	}
 }

@@ -260,7 +260,7 @@ udp_send(struct udp_sock *u, const struct iovec *iov, int n, const struct udp_tx
 	if (unlikely(!u->broadcast && !o.group && rte_is_broadcast_ether_addr(&u->path.dst)))
 		return -EACCES;
 	large = len + UDP_HDRS > u->path.mtu;
-	if (unlikely(large && u->discover >= IP_PMTUDISC_DO))
+	if (unlikely(large && u->discover >= IP_PMTUDISC_DO && u->discover != IP_PMTUDISC_OMIT))
 		return -EMSGSIZE;
 	if (unlikely(u->local.port == 0)) {
 		rc = udp_choose_port(u);
@@ -274,7 +274,8 @@ udp_send(struct udp_sock *u, const struct iovec *iov, int n, const struct udp_tx
 	m = copy_data(s, iov, n);
 	if (unlikely(m == NULL))
 		return -ENOBUFS;
-	put_headers(m, &o, u->discover != IP_PMTUDISC_DONT && !large, s->conf.tx_checksum && !large);
+	put_headers(m, &o, u->discover != IP_PMTUDISC_DONT && u->discover < IP_PMTUDISC_INTERFACE && !large,
+		    s->conf.tx_checksum && !large);
 	if (o.group && u->loop)
 		loop_back(m, &o);
 	/* RFC 1112 6.1: 0 stays on this host. */

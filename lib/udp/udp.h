@@ -124,7 +124,8 @@ void udp_flush(struct udp_sock *u);
 /*
  * Level and name of Linux. SOL_SOCKET: SO_RCVBUF 4096..16777216, SO_BROADCAST 0|1. IPPROTO_IP: IP_TTL 1..255, IP_TOS 0..255,
  * IP_MULTICAST_TTL 0..255, IP_MULTICAST_LOOP 0|1, IP_MTU_DISCOVER: IP_PMTUDISC_WANT (fragments of what is longer than the MTU is
- * known to be), _DONT (likewise, and routers may), _DO and _PROBE (none).
+ * known to be), _DONT (likewise, and routers may), _DO and _PROBE (none), _INTERFACE (none, and routers may) and _OMIT (as _DONT), both
+ * of which do not believe that a path is narrower than the interface.
  * -ENOPROTOOPT, -EINVAL: outside of the range.
  */
 int udp_opt_set(struct udp_sock *u, int level, int name, int value);

@@ -22,7 +22,7 @@ static const struct {
 	{IPPROTO_IP, IP_TOS, 0, 255},
 	{IPPROTO_IP, IP_MULTICAST_TTL, 0, 255},
 	{IPPROTO_IP, IP_MULTICAST_LOOP, 0, 1},
-	{IPPROTO_IP, IP_MTU_DISCOVER, 0, IP_PMTUDISC_PROBE},
+	{IPPROTO_IP, IP_MTU_DISCOVER, 0, IP_PMTUDISC_OMIT},
 };
 
 static void
@@ -50,10 +50,10 @@ timeout(int fd, const struct file *f, int name)
 void
 dgram_carry(int fd, const struct file *f)
 {
-	for (unsigned int i = 0; f->touched && i < RTE_DIM(numbers); i++)
+	for (unsigned int i = 0; f->touched != 0 && i < RTE_DIM(numbers); i++)
 		if (numbers[i].name != SO_RCVBUF || numbers[i].level != SOL_SOCKET || f->rcvbuf)
 			number(fd, f, i);
-	if (f->touched) {
+	if (f->touched != 0) {
 		timeout(fd, f, SO_RCVTIMEO);
 		timeout(fd, f, SO_SNDTIMEO);
 	}
@@ -166,7 +166,7 @@ took(int fd, struct file *f, int level, int name)
 	int v = 0;
 	socklen_t len = sizeof(v);
 
-	f->touched = true;
+	f->touched = 1;
 	f->rcvbuf |= level == SOL_SOCKET && (name == SO_RCVBUF || name == SO_RCVBUFFORCE);
 	if (level == SOL_SOCKET && name == SO_RCVBUFFORCE)
 		name = SO_RCVBUF;

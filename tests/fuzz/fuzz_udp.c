@@ -241,7 +241,7 @@ call(void)
 	case 6: (void)udp_join(u, GROUP, (which & 0x80) != 0 ? PEER : 0); break;
 	case 7: (void)udp_leave_any(u, &group); break;
 	case 8: (void)udp_opt_set(u, SOL_SOCKET, SO_RCVBUF, 4096 + bytes_u16(&w.in)); break;
-	case 9: (void)udp_opt_set(u, IPPROTO_IP, IP_MTU_DISCOVER, which % 4); break;
+	case 9: (void)udp_opt_set(u, IPPROTO_IP, IP_MTU_DISCOVER, which % 6); break;
 	case 10: MUST(udp_error(u) >= 0 && !udp_failed(u)); break;
 	default:
 		udp_close(u);

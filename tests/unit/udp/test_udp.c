@@ -217,6 +217,9 @@ test_sent(void **state)
 static void
 test_large(void **state)
 {
+	static const struct {
+		int how, large;
+	} loose[] = {{IP_PMTUDISC_DONT, 65507}, {IP_PMTUDISC_OMIT, 65507}, {IP_PMTUDISC_INTERFACE, -EMSGSIZE}};
 	const struct tcp_addr peer = {PEER, RTE_BE16(7000)};
 	struct udp_sock *u;
 
@@ -234,15 +237,17 @@ test_large(void **state)
 	assert_int_equal(put(u, 1472, NULL), 1472);
 	assert_int_equal(put(u, 65507, NULL), -EMSGSIZE);
 	end();
-	begin(&(struct udp_conf){0});
-	u = sock(0, PORT);
-	assert_int_equal(udp_connect(u, &peer), 0);
-	assert_int_equal(udp_opt_set(u, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT), 0);
-	assert_int_equal(put(u, 100, NULL), 100);
-	SENT(0, out_free);
-	assert_int_equal(put(u, 65507, NULL), 65507);
-	assert_int_equal(nsent, 1 + 45);
-	end();
+	for (unsigned int i = 0; i < RTE_DIM(loose); i++) {
+		begin(&(struct udp_conf){0});
+		u = sock(0, PORT);
+		assert_int_equal(udp_connect(u, &peer), 0);
+		assert_int_equal(udp_opt_set(u, IPPROTO_IP, IP_MTU_DISCOVER, loose[i].how), 0);
+		assert_int_equal(put(u, 100, NULL), 100);
+		SENT(0, out_free);
+		assert_int_equal(put(u, 65507, NULL), loose[i].large);
+		assert_int_equal(nsent, loose[i].large < 0 ? 1 : 1 + 45);
+		end();
+	}
 }
 
 static void
@@ -362,6 +367,7 @@ test_icmp(void **state)
 {
 	const struct tcp_addr peer = {PEER, RTE_BE16(7000)};
 	struct udp_sock *u;
+	uint32_t before;
 
 	(void)state;
 	begin(&(struct udp_conf){0});
@@ -393,6 +399,13 @@ test_icmp(void **state)
 	assert_int_equal(put(u, 872, NULL), 872);
 	udp_paths_changed(s);
 	assert_int_equal(put(u, 1000, NULL), 1000);
+	/* Anybody may have said so: name servers do not believe it. */
+	assert_int_equal(udp_opt_set(u, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT), 0);
+	before = nsent;
+	assert_true(GIVE(too_large));
+	assert_int_equal(udp_error(u), EMSGSIZE);
+	assert_int_equal(put(u, 1000, NULL), 1000);
+	assert_int_equal(nsent, before + 1);
 	end();
 }
 
@@ -452,7 +465,7 @@ test_settings(void **state)
 	assert_int_equal(value, 64);
 	assert_int_equal(udp_opt_set(u, IPPROTO_IP, IP_TTL, 0), -EINVAL);
 	assert_int_equal(udp_opt_set(u, IPPROTO_IP, IP_TOS, 256), -EINVAL);
-	assert_int_equal(udp_opt_set(u, IPPROTO_IP, IP_MTU_DISCOVER, 4), -EINVAL);
+	assert_int_equal(udp_opt_set(u, IPPROTO_IP, IP_MTU_DISCOVER, 6), -EINVAL);
 	assert_int_equal(udp_opt_set(u, IPPROTO_IP, IP_MULTICAST_LOOP, 2), -EINVAL);
 	assert_int_equal(udp_opt_set(u, IPPROTO_IP, 9999, 1), -ENOPROTOOPT);
 	assert_int_equal(udp_opt_set(u, SOL_SOCKET, SO_RCVBUF, 5000), 0);
