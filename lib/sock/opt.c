@@ -109,6 +109,20 @@ sock_opt_set(struct sock *s, int level, int name, const void *value, uint32_t le
 	return rc;
 }
 
+/* What it was set to, by a listener's connection, too. */
+static int
+preset(const struct sock *s, int level, int name)
+{
+	int v = 0;
+
+	if (s->conn != NULL && tcp_opt_get(s->conn, level, name, &v) == 0)
+		return v;
+	for (unsigned int i = 0; i < NUMBERS; i++)
+		if (s->preset[i].is && numbers[i].level == level && numbers[i].name == name)
+			v = s->preset[i].value;
+	return v;
+}
+
 static int
 get(struct sock *s, int level, int name, void *value, uint32_t *len)
 {
@@ -126,6 +140,8 @@ get(struct sock *s, int level, int name, void *value, uint32_t *len)
 			tcp_info_get(s->conn, &info);
 	} else if (level == IPPROTO_TCP && name == TCP_MAXSEG && s->conn != NULL) {
 		(void)tcp_opt_get(s->conn, level, name, &v);
+	} else if (level == IPPROTO_TCP && (name == TCP_NODELAY || name == TCP_CORK)) {
+		v = preset(s, level, name);
 	} else {
 		return -ENOPROTOOPT;
 	}

@@ -171,10 +171,8 @@ number(const struct file *listener, int from, struct sock *s, struct sockaddr *s
 		return -1;
 	}
 	f->s = s;
-	if (listener->touched) {
-		f->touched = true;
-		opt_copy(from, fd);
-	}
+	f->touched = listener->touched;
+	opt_copy(listener, from, fd);
 	(void)sock_name(s, &local, &remote);
 	addr_put(&remote, sa, len);
 	if (file_add(fd, f) != 0) {
@@ -316,7 +314,7 @@ shadow_anew(int fd, const struct file *f, struct tcp_addr *local)
 	if (fresh < 0)
 		return false;
 	addr_foreign(fresh);
-	opt_copy(fd, fresh);
+	opt_copy(f, fd, fresh);
 	ok = real()->bind(fresh, (const struct sockaddr *)&in, sizeof(in)) == 0 &&
 	     real()->dup3(fresh, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) == fd && addr_bound(fd, local);
 	real()->close(fresh);

@@ -35,13 +35,32 @@ static const struct {
 };
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 
+static_assert(OPTIONS <= 32, "each has a bit in struct file");
+
+/* Its place, or OPTIONS. */
+static unsigned int
+place(int level, int name)
+{
+	unsigned int i = 0;
+
+	while (i < OPTIONS && (options[i].level != level || options[i].name != name))
+		i++;
+	return i;
+}
+
 static enum whose
 whose(int level, int name)
 {
-	for (unsigned int i = 0; i < OPTIONS; i++)
-		if (options[i].level == level && options[i].name == name)
-			return options[i].whose;
-	return SHADOW;
+	const unsigned int i = place(level, name);
+
+	return i < OPTIONS ? options[i].whose : SHADOW;
+}
+
+/* What programs set again and again: of a connection the engine has it alone, since the shadow's is a call of the kernel. */
+static bool
+often(const struct file *f, int level, int name)
+{
+	return f->s != NULL && !f->forced && level == IPPROTO_TCP && (name == TCP_NODELAY || name == TCP_CORK);
 }
 
 /* The engine gets the shadow's value, which is as Linux rounds and doubles it. */
@@ -59,14 +78,9 @@ carry(int fd, struct sock *s, int level, int name)
 static bool
 carried(const struct file *f, unsigned int i)
 {
-	if (options[i].whose != BOTH)
-		return false;
-	/* Linux's own sizes are small, and grow; the engine's are as large as they get. */
-	if (options[i].level == SOL_SOCKET && options[i].name == SO_SNDBUF)
-		return f->sndbuf;
-	if (options[i].level == SOL_SOCKET && options[i].name == SO_RCVBUF)
-		return f->rcvbuf;
 	/* A fresh shadow has values of its own, which are no wish. */
+	if ((f->touched >> i & 1) == 0)
+		return false;
 	return options[i].level == SOL_SOCKET ||
 	       (options[i].name != TCP_MAXSEG && options[i].name != TCP_QUICKACK && options[i].name != TCP_CONGESTION);
 }
@@ -74,31 +88,39 @@ carried(const struct file *f, unsigned int i)
 void
 opt_carry(int fd, const struct file *f, struct sock *s)
 {
-	for (unsigned int i = 0; f->touched && i < OPTIONS; i++)
+	for (unsigned int i = 0; f->touched != 0 && i < OPTIONS; i++)
 		if (carried(f, i))
 			(void)carry(fd, s, options[i].level, options[i].name);
 }
 
 void
-opt_copy(int from, int to)
+opt_copy(const struct file *f, int from, int to)
 {
-	char value[64];
+	union {
+		int number;
+		char any[64];
+	} value;
 
-	for (unsigned int i = 0; i < OPTIONS; i++) {
+	for (unsigned int i = 0; f->touched != 0 && i < OPTIONS; i++) {
 		socklen_t len = sizeof(value);
 
-		if (options[i].whose == BOTH && options[i].name != TCP_MAXSEG &&
-		    real()->getsockopt(from, options[i].level, options[i].name, value, &len) == 0)
-			(void)real()->setsockopt(to, options[i].level, options[i].name, value, len);
+		if ((f->touched >> i & 1) == 0 ||
+		    real()->getsockopt(from, options[i].level, options[i].name, &value, &len) != 0)
+			continue;
+		/* Linux answers twice what it is told. */
+		if (options[i].level == SOL_SOCKET && (options[i].name == SO_SNDBUF || options[i].name == SO_RCVBUF))
+			value.number /= 2;
+		(void)real()->setsockopt(to, options[i].level, options[i].name, &value, len);
 	}
 }
 
 static void
 touch(struct file *f, int level, int name)
 {
-	f->touched = true;
-	f->sndbuf |= level == SOL_SOCKET && name == SO_SNDBUF;
-	f->rcvbuf |= level == SOL_SOCKET && name == SO_RCVBUF;
+	const unsigned int i = place(level, name);
+
+	if (i < OPTIONS && options[i].whose == BOTH)
+		f->touched |= UINT32_C(1) << i;
 }
 
 EXPORT int
@@ -115,6 +137,11 @@ setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 	if (f != NULL && f->s != NULL && whose(level, name) == REFUSED) {
 		file_put(f);
 		return (int)result(-EOPNOTSUPP);
+	}
+	if (f != NULL && often(f, level, name) && value != NULL && len >= sizeof(int)) {
+		rc = (int)result(sock_opt_set(f->s, level, name, value, len));
+		file_put(f);
+		return rc;
 	}
 	rc = real()->setsockopt(fd, level, name, value, len);
 	if (rc == 0 && f != NULL) {
@@ -139,7 +166,7 @@ getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 		return rc;
 	}
 	if (f != NULL && f->s != NULL && !(f->forced && name == SO_ERROR) &&
-	    (whose(level, name) == ENGINE || (level == IPPROTO_TCP && name == TCP_MAXSEG))) {
+	    (whose(level, name) == ENGINE || (level == IPPROTO_TCP && name == TCP_MAXSEG) || often(f, level, name))) {
 		uint32_t n = *len;
 
 		rc = sock_opt_get(f->s, level, name, value, &n);

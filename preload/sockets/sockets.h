@@ -90,11 +90,11 @@ struct file {
 	atomic_int refs;
 	struct sock *_Atomic s; /* NULL: it is the shadow's alone */
 	atomic_bool nonblock;
-	atomic_bool forced;         /* the shadow does not block, whatever the program said */
-	atomic_bool wants;          /* it listens or hears, and so shall the engine from the first call on that looks */
-	atomic_bool looked;         /* a call of this process has looked for connections */
-	atomic_bool touched;        /* options were set */
-	atomic_bool sndbuf, rcvbuf; /* these among them */
+	atomic_bool forced;  /* the shadow does not block, whatever the program said */
+	atomic_bool wants;   /* it listens or hears, and so shall the engine from the first call on that looks */
+	atomic_bool looked;  /* a call of this process has looked for connections */
+	atomic_uint touched; /* options that were set: of streams by their place in opt.c, of datagrams any */
+	atomic_bool rcvbuf;  /* of datagrams: this among them */
 	atomic_int backlog;
 	atomic_int claim;                      /* of a port that comes here, -1: none */
 	struct dgram *dgram;                   /* NULL: it is one of streams */
@@ -219,7 +219,7 @@ void stat_group(rte_be32_t group, bool on);
 /* --- opt.c --- */
 /* Options of a shadow that was told some go to the socket of the engine. */
 void opt_carry(int fd, const struct file *f, struct sock *s);
-/* And from one shadow to another. */
-void opt_copy(int from, int to);
+/* And from one shadow, of a file, to another. */
+void opt_copy(const struct file *f, int from, int to);
 
 #endif /* PRELOAD_SOCKETS_SOCKETS_H */

@@ -127,6 +127,30 @@ case_flags(bool calls)
 
 /* --- options --- */
 
+/* What a listener has, who is accepted has, too. */
+static void
+inherited(int fd, bool calls)
+{
+	static const int o[][3] = {{SOL_SOCKET, SO_SNDBUF, 70000},
+				   {SOL_SOCKET, SO_RCVBUF, 70000},
+				   {IPPROTO_TCP, TCP_NODELAY, 1},
+				   {IPPROTO_TCP, TCP_CORK, 0},
+				   {IPPROTO_TCP, TCP_KEEPIDLE, 77}};
+	int v = -1;
+	socklen_t len = sizeof(v);
+
+	for (size_t i = 0; !calls && i < sizeof(o) / sizeof(o[0]); i++)
+		tell("a listener's", setsockopt(listening(), o[i][0], o[i][1], &o[i][2], sizeof(int)));
+	together(fd);
+	fd = meet(calls);
+	for (size_t i = 0; !calls && i < sizeof(o) / sizeof(o[0]); i++) {
+		tell("inherited", getsockopt(fd, o[i][0], o[i][1], &v, &len));
+		printf("  value %d\n", v);
+	}
+	together(fd);
+	close(fd);
+}
+
 void
 case_options(bool calls)
 {
@@ -176,6 +200,7 @@ case_options(bool calls)
 	len = sizeof(v);
 	tell("SO_TYPE", getsockopt(fd, SOL_SOCKET, SO_TYPE, &v, &len));
 	tell("  value", v);
+	inherited(fd, calls);
 	together(fd);
 }
 
