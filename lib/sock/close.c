@@ -57,6 +57,19 @@ unsteer_now(struct sock *s)
 }
 
 void
+sock_leave_port(struct sock *s, int claim)
+{
+	sock_enter(s->net);
+	if (!sock_dead(s) && s->state == SOCK_LISTENING && s->conn != NULL) {
+		sock_deaf(s);
+		sock_port_leave(s->net, s->local.port, claim);
+	} else {
+		s->net->unclaim(claim);
+	}
+	sock_leave(s->net);
+}
+
+void
 sock_hand_over(struct sock *s)
 {
 	sock_enter(s->net);

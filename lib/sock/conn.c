@@ -207,7 +207,7 @@ sock_listen(struct sock *s, const struct tcp_addr *local, uint32_t backlog)
 	sock_enter(s->net);
 	if (sock_dead(s)) {
 		err = -ECONNABORTED;
-	} else if (s->state != SOCK_LISTENING) {
+	} else if (s->state != SOCK_LISTENING || s->conn == NULL) {
 		s->local = *local;
 		err = sock_port_get(s->net, local->port);
 		s->steered = err == 0;
@@ -220,6 +220,28 @@ sock_listen(struct sock *s, const struct tcp_addr *local, uint32_t backlog)
 		} else {
 			unsteer(s);
 		}
+	}
+	sock_leave(s->net);
+	return err;
+}
+
+int
+sock_stand_by(struct sock *s, const struct tcp_addr *local, int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
+	int err = 0;
+
+	sock_enter(s->net);
+	if (sock_dead(s))
+		err = -ECONNABORTED;
+	else if (s->conn != NULL || (s->state != SOCK_NEW && s->state != SOCK_LISTENING))
+		err = -EINVAL;
+	else if (epoll_ctl(s->net->os, EPOLL_CTL_ADD, fd, &e) != 0)
+		err = -errno;
+	if (err == 0) {
+		s->local = *local;
+		s->state = SOCK_LISTENING;
+		tell(s);
 	}
 	sock_leave(s->net);
 	return err;
@@ -257,7 +279,7 @@ take(struct sock *listener)
 bool
 sock_has_ready(struct sock *s)
 {
-	if (s->ready == NULL)
+	if (s->ready == NULL && s->conn != NULL)
 		s->ready = take(s);
 	return s->ready != NULL;
 }
@@ -334,6 +356,21 @@ sock_os_again(struct sock *s)
 
 /* --- the end -------------------------------------------------------------------------------------------------------- */
 
+void
+sock_deaf(struct sock *s)
+{
+	if (s->ready != NULL) {
+		tcp_abort(s->ready->conn);
+		s->ready->conn = NULL;
+		sock_end(s->ready);
+		s->ready = NULL;
+	}
+	if (s->conn != NULL)
+		tcp_close(s->conn);
+	s->conn = NULL;
+	tell(s);
+}
+
 int
 sock_shutdown(struct sock *s, int how)
 {
@@ -346,12 +383,7 @@ sock_shutdown(struct sock *s, int how)
 		err = -ECONNABORTED;
 	} else if (s->state == SOCK_LISTENING && how != SHUT_WR) {
 		/* Linux: it listens no more, and may again. */
-		if (s->ready != NULL) {
-			tcp_abort(s->ready->conn);
-			s->ready->conn = NULL;
-		}
-		tcp_close(s->conn);
-		s->conn = NULL;
+		sock_deaf(s);
 		unsteer(s);
 		s->state = SOCK_NEW;
 		tell(s);

@@ -120,7 +120,7 @@ hear_no_more(struct sock *s)
 		return;
 	udp_addrs(s->udp, &local, &remote);
 	if (--n->udp->port_refs[rte_be_to_cpu_16(local.port)] == 0)
-		(void)n->ops.steer_udp(n->home, local.port, false);
+		(void)n->ops.steer(n->home, true, local.port, false);
 	s->hears = false;
 }
 
@@ -193,7 +193,7 @@ hear(struct sock *s, rte_be16_t port)
 {
 	struct sock_net *n = s->net;
 	uint32_t *refs = &n->udp->port_refs[rte_be_to_cpu_16(port)];
-	int err = s->hears || *refs != 0 ? 0 : n->ops.steer_udp(n->home, port, true);
+	int err = s->hears || *refs != 0 ? 0 : n->ops.steer(n->home, true, port, true);
 
 	if (err != 0 || s->hears)
 		return err;

@@ -212,7 +212,7 @@ next_time(const struct sock_net *n)
 	return at;
 }
 
-/* Each says once that it has a connection; the listener hears of it. */
+/* Each says once that it has a connection; the listener hears of it. What is no listener's tells that a port is free, or wanted. */
 static void
 os_events(struct sock_net *n)
 {
@@ -221,14 +221,18 @@ os_events(struct sock_net *n)
 	struct sock *s;
 
 	for (int i = 0; i < k; i++) {
+		bool listener = false;
+
 		LIST_FOREACH(s, &n->os_socks, os_next)
 		{
 			if (s->os_fd != e[i].data.fd)
 				continue;
+			listener = true;
 			s->os_ready |= (e[i].events & EPOLLIN) != 0;
 			s->os_bad |= s->udp != NULL && (e[i].events & EPOLLERR) != 0;
 			sock_changed(s);
 		}
+		n->let_go |= !listener && !sock_port_wanted(n, e[i].data.fd);
 	}
 }
 
@@ -259,6 +263,7 @@ sleep_until(struct sock_net *n, uint64_t until, bool frames)
 			      {.fd = n->os, .events = POLLIN}};
 	struct timespec t;
 	uint64_t count;
+	bool let_go;
 
 	if (ppoll(p, 3, sock_left(until, &t), NULL) <= 0)
 		return;
@@ -269,7 +274,11 @@ sleep_until(struct sock_net *n, uint64_t until, bool frames)
 		sock_event(n);
 	if (p[2].revents != 0)
 		os_events(n);
+	let_go = n->let_go;
+	n->let_go = false;
 	pthread_mutex_unlock(&n->lock);
+	if (let_go && n->freed != NULL)
+		n->freed();
 }
 
 /* Until when the thread sleeps, and whether it looks for frames meanwhile. quiet: nobody called since the last look. */
@@ -374,6 +383,7 @@ static const struct tcp_home engine_home = {
 	.event = home_event,
 	.random = sock_home_random,
 	.state = sock_home_state,
+	.quiet = sock_port_quiet,
 };
 
 static void
@@ -403,6 +413,8 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 	n->spin_looks = conf->spin_looks == 0 ? UINT32_MAX : conf->spin_looks;
 	n->handlers = conf->handlers;
 	n->scarce = conf->scarce;
+	n->freed = conf->freed;
+	n->unclaim = conf->unclaim;
 	n->udp_conf = conf->udp;
 	n->stat = conf->stat;
 	n->port_refs = calloc(SOCK_PORTS, sizeof(*n->port_refs));

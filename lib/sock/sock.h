@@ -43,9 +43,10 @@ struct sock_home {
 	/* 0; -EAGAIN: it was asked for; -ENETUNREACH: there is no way; -EHOSTUNREACH. local may be 0. */
 	int (*path)(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path);
 	bool (*local)(void *home, rte_be32_t ip);
-	/* Frames to a port of ours come here, or come no more. */
-	int (*steer)(void *home, rte_be16_t port, bool on);
-	int (*steer_udp)(void *home, rte_be16_t port, bool on);
+	/* Frames to a port of ours, of UDP or else of TCP, come here, or come no more. */
+	int (*steer)(void *home, bool udp, rte_be16_t port, bool on);
+	/* Those of one connection of TCP, whoever else has its port. */
+	int (*steer_conn)(void *home, const struct tcp_addr *local, const struct tcp_addr *remote, bool on);
 	/* Frames to a group, of whatever port. */
 	int (*steer_group)(void *home, rte_be32_t group, bool on);
 };
@@ -63,9 +64,12 @@ struct sock_conf {
 	uint32_t spin_us;
 	uint32_t spin_looks;                  /* and so often at most, 0: as often as it can */
 	enum sock_handlers (*handlers)(void); /* of now; NULL: SOCK_HANDLERS_BOTH */
-	void (*scarce)(void);   /* once: what came had to wait for mbufs (tcp_conf's reserve); NULL: nobody hears */
-	struct udp_conf udp;    /* a net without datagrams has none of this */
-	struct sock_stat *stat; /* gets the counters of all sockets, as long as the net; NULL: nobody looks */
+	void (*scarce)(void); /* once: what came had to wait for mbufs (tcp_conf's reserve); NULL: nobody hears */
+	/* What a socket stands by for can be read; on the net's thread, without the lock. NULL: nobody hears. */
+	void (*freed)(void);
+	void (*unclaim)(int claim); /* closes one of sock_leave_port()'s; it may not call the net */
+	struct udp_conf udp;        /* a net without datagrams has none of this */
+	struct sock_stat *stat;     /* gets the counters of all sockets, as long as the net; NULL: nobody looks */
 };
 
 /* NULL and *err: -EINVAL, -ENOMEM, -EAGAIN (no thread). */
@@ -92,8 +96,13 @@ void sock_count_in(struct sock *s, uint64_t *count);
 void sock_state_in(struct sock *s, uint32_t *state);
 /* The last word of the program: as close(2), with SO_LINGER. */
 void sock_close(struct sock *s);
-/* The same for a listener whose port another process gets now. */
+/* The same for a listener that never had a connection, whose port another process gets now. */
 void sock_hand_over(struct sock *s);
+/*
+ * A listener hears no more, and its port may be another process's, which says so by claim: as soon as that can be read, new connections
+ * are the other one's, and those that are stay. claim is the net's from now on, until then or until nothing uses the port.
+ */
+void sock_leave_port(struct sock *s, int claim);
 
 /*
  * Begins: 0; -EALREADY, -EISCONN; what keeps it from beginning, -ENETUNREACH among it; -EADDRINUSE. Then sock_connected() says how
@@ -103,6 +112,8 @@ int sock_connect(struct sock *s, const struct tcp_addr *local, const struct tcp_
 int sock_connected(struct sock *s);
 /* Again: another backlog is no other one. */
 int sock_listen(struct sock *s, const struct tcp_addr *local, uint32_t backlog);
+/* The same while another process has the port: only the other half hears, until sock_listen(). fd: see freed(); it is the caller's. */
+int sock_stand_by(struct sock *s, const struct tcp_addr *local, int fd);
 /* *out: a connection. -EAGAIN: none waits; -EINVAL: it does not listen. */
 int sock_accept(struct sock *s, struct sock **out);
 

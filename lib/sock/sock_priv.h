@@ -59,10 +59,17 @@ struct sock {
 	} preset[16];
 };
 
-/* A port that nobody uses any more. */
+/*
+ * What ends after SOCK_PORT_US: a use of a port; its rule, where others have it; a connection's own rule, if it is over then; a claim
+ * that nobody wanted, if the port has no use then.
+ */
+enum sock_end_kind { SOCK_END_USE, SOCK_END_RULE, SOCK_END_CONN, SOCK_END_CLAIM };
+
 struct sock_port_end {
 	uint64_t at;
-	rte_be16_t port;
+	enum sock_end_kind kind;
+	struct tcp_addr local, remote;
+	int claim;
 	STAILQ_ENTRY(sock_port_end) next;
 };
 
@@ -87,7 +94,10 @@ struct sock_net {
 	struct tcp_stack *stack;
 	uint32_t spin_us, spin_looks;
 	enum sock_handlers (*handlers)(void);
-	void (*scarce)(void);   /* nobody was told yet */
+	void (*scarce)(void); /* nobody was told yet */
+	void (*freed)(void);
+	bool let_go; /* freed() has not been told */
+	void (*unclaim)(int claim);
 	struct sock_stat *stat; /* NULL: nobody looks */
 	uint64_t now;           /* of the last call */
 	uint64_t looked;        /* when frames were looked for last */
@@ -104,12 +114,12 @@ struct sock_net {
 	bool crowded;
 	int wake; /* the thread should look again */
 	int bell; /* of the one call on a socket that looks for frames itself */
-	int os;   /* an epoll set of listeners' other halves */
+	int os;   /* an epoll set of listeners' other halves, and of what tells that a port is free or wanted */
 	pthread_t thread;
 	LIST_HEAD(, sock) socks;
 	LIST_HEAD(, sock) resolving, os_socks;
 	STAILQ_HEAD(, sock_port_end) port_ends;
-	uint32_t *port_refs;  /* by port */
+	uint32_t *port_refs;  /* by port; see port.c */
 	struct sock_udp *udp; /* NULL: there are no datagrams */
 	const struct sock_udp_ops *udp_ops;
 	struct udp_conf udp_conf;
@@ -168,12 +178,20 @@ void sock_port_put(struct sock_net *n, rte_be16_t port);
 void sock_port_drop(struct sock_net *n, rte_be16_t port);
 /* Those whose time is over. */
 void sock_ports_end(struct sock_net *n);
+/* When claim can be read, what comes to the port is another process's, but for the connections that there are. */
+void sock_port_leave(struct sock_net *n, rte_be16_t port, int claim);
+/* A descriptor of the net's set can be read. False: it is no claim. */
+bool sock_port_wanted(struct sock_net *n, int fd);
+/* As tcp_home's quiet. */
+bool sock_port_quiet(void *home, rte_be16_t port);
 
 /* --- conn.c: with the lock --- */
 /* The neighbour may be known now. */
 void sock_resolve(struct sock *s);
 /* As sock_close(), now. */
 void sock_end(struct sock *s);
+/* A listener ends, and who waits to be accepted; the socket stays. */
+void sock_deaf(struct sock *s);
 /* It has no other half any more. */
 void sock_os_end(struct sock *s);
 /* What the engine knows of an error comes here. */

@@ -247,6 +247,10 @@ no_conn(struct tcp_stack *s, struct tcp_seg *g)
 		tcp_listen_input(l, g);
 		return;
 	}
+	if (s->ops->quiet != NULL && s->ops->quiet(s->home, g->th->dst_port)) {
+		s->st.rx_other++;
+		return;
+	}
 	s->st.rx_no_conn++;
 	tcp_send_reset(s, g);
 }

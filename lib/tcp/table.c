@@ -54,6 +54,24 @@ tcp_unacked(const struct tcp_stack *s)
 }
 
 void
+tcp_each(const struct tcp_stack *s, rte_be16_t port,
+	 void (*fn)(void *arg, const struct tcp_addr *local, const struct tcp_addr *remote), void *arg)
+{
+	for (uint32_t i = 0; i <= s->mask; i++)
+		for (const struct tcp_node *t = s->table[i]; t != NULL; t = t->next)
+			if (t->lport == port && t->state != TCP_TIME_WAIT)
+				fn(arg, &(struct tcp_addr){t->laddr, t->lport}, &(struct tcp_addr){t->raddr, t->rport});
+}
+
+bool
+tcp_has(const struct tcp_stack *s, const struct tcp_addr *local, const struct tcp_addr *remote)
+{
+	const struct tcp_node *n = tcp_find(s, local->ip, remote->ip, local->port, remote->port);
+
+	return n != NULL && n->state != TCP_TIME_WAIT;
+}
+
+void
 tcp_conn_presets(struct tcp_stack *s, struct tcp_conn *c)
 {
 	c->s = s;

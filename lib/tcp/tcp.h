@@ -69,6 +69,8 @@ struct tcp_home {
 	uint32_t (*random)(void *home);
 	/* A connection with a user that is not NULL has another state, as tcp_state() tells; NULL: nobody hears of it. */
 	void (*state)(void *home, void *user, int state);
+	/* What comes to this port of ours and is of no connection is another stack's to answer; NULL: of no port. */
+	bool (*quiet)(void *home, rte_be16_t port);
 };
 
 enum tcp_cc { TCP_CC_CUBIC, TCP_CC_RENO, TCP_CC_NONE };
@@ -153,6 +155,11 @@ uint32_t tcp_conns(const struct tcp_stack *s);
 uint32_t tcp_time_waits(const struct tcp_stack *s);
 /* Connections whose peer has not acknowledged our FIN, and all before it: those before FIN-WAIT-2. Looks at the whole table. */
 uint32_t tcp_unacked(const struct tcp_stack *s);
+/* Calls fn for each connection from that port of ours, but those in TIME-WAIT; it may not call the stack. Looks at the whole table. */
+void tcp_each(const struct tcp_stack *s, rte_be16_t port,
+	      void (*fn)(void *arg, const struct tcp_addr *local, const struct tcp_addr *remote), void *arg);
+/* There is one between these, which is not in TIME-WAIT. */
+bool tcp_has(const struct tcp_stack *s, const struct tcp_addr *local, const struct tcp_addr *remote);
 /* Routes or neighbours changed: each connection asks for its path again. */
 void tcp_paths_changed(struct tcp_stack *s);
 

@@ -57,6 +57,24 @@ bind(int fd, const struct sockaddr *sa, socklen_t len)
 /* --- listen, accept --- */
 
 static void
+unclaim(struct file *f)
+{
+	own_close(f->claim);
+	own_close(f->waits);
+	f->claim = f->waits = -1;
+}
+
+/* A process that listened before, its parent or an older worker, say, keeps the port: then it is waited for. */
+static int
+hear(struct file *f, struct sock *s, const struct tcp_addr *addr)
+{
+	f->claim = net_claim(false, addr->port, &f->waits);
+	return f->claim >= 0   ? sock_listen(s, addr, (uint32_t)f->backlog)
+	       : f->waits >= 0 ? sock_stand_by(s, addr, f->waits)
+			       : -EADDRINUSE;
+}
+
+static void
 begin(int fd, struct file *f)
 {
 	struct sock_net *n = net_start();
@@ -66,24 +84,22 @@ begin(int fd, struct file *f)
 
 	if (n == NULL || !addr_bound(fd, &addr) || (addr.ip != 0 && !net_has(addr.ip)))
 		return;
-	/* A process that listened before, its parent, say, keeps the port. */
-	f->claim = net_claim(false, addr.port);
-	if (f->claim < 0)
-		return;
 	s = sock_new(n);
 	if (s == NULL)
 		return;
 	opt_carry(fd, f, s);
 	flags = real()->fcntl(fd, F_GETFL);
-	if (sock_listen(s, &addr, (uint32_t)f->backlog) != 0 || sock_os_listen(s, fd) != 0 ||
+	if (hear(f, s, &addr) != 0 || sock_os_listen(s, fd) != 0 ||
 	    real()->fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
 		sock_close(s);
-		own_close(f->claim);
-		f->claim = -1;
+		unclaim(f);
 		return;
 	}
 	f->forced = true;
 	f->s = s;
+	/* One of the parent's has no counters here yet. */
+	if (f->stat == NULL)
+		stat_open(fd, f);
 	ep_began(f);
 }
 
@@ -122,10 +138,9 @@ file_leave(int fd, struct file *f)
 		return;
 	pthread_mutex_lock(&f->lock);
 	s = f->s;
-	if (s != NULL && f->claim >= 0) {
+	if (s != NULL && (f->claim >= 0 || f->waits >= 0)) {
 		f->s = NULL;
-		own_close(f->claim);
-		f->claim = -1;
+		unclaim(f);
 		f->forced = false;
 		f->wants = true;
 		if (!f->nonblock)
@@ -133,6 +148,47 @@ file_leave(int fd, struct file *f)
 		sock_hand_over(s);
 	}
 	pthread_mutex_unlock(&f->lock);
+}
+
+/* Not where a thread that was interrupted is at it. */
+void
+file_give(int fd, struct file *f)
+{
+	struct tcp_addr local, remote;
+
+	(void)fd;
+	if (f->dgram != NULL || pthread_mutex_trylock(&f->lock) != 0)
+		return;
+	if (f->s != NULL && f->claim >= 0) {
+		(void)sock_name(f->s, &local, &remote);
+		sock_leave_port(f->s, net_unclaim(f->claim, local.port));
+		f->claim = -1;
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void
+take(int fd, struct file *f)
+{
+	struct pollfd p = {.fd = f->waits, .events = POLLIN};
+	struct tcp_addr addr;
+
+	if (f->waits < 0 || real()->poll(&p, 1, 0) != 1)
+		return;
+	pthread_mutex_lock(&f->lock);
+	if (f->s != NULL && f->waits >= 0 && addr_bound(fd, &addr)) {
+		unclaim(f);
+		if (hear(f, f->s, &addr) != 0)
+			unclaim(f);
+		stat_began(f);
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+void
+file_take_all(void)
+{
+	file_each(take);
 }
 
 /* At once, so that whoever calls from now on is waited for. */
@@ -439,6 +495,11 @@ shutdown(int fd, int how)
 	} else {
 		if (f->forced)
 			(void)real()->shutdown(fd, how);
+		/* It hears no more, when the port is free neither. */
+		if (f->waits >= 0 && how != SHUT_WR) {
+			own_close(f->waits);
+			f->waits = -1;
+		}
 		rc = (int)result(sock_shutdown(f->s, how));
 	}
 	file_put(f);

@@ -57,7 +57,7 @@ claimed(struct file *f, rte_be16_t port)
 	if (f->claim >= 0)
 		return true;
 	f->dgram->claimed = sock_now();
-	f->claim = net_claim(true, port);
+	f->claim = net_claim(true, port, NULL);
 	return f->claim >= 0;
 }
 
@@ -88,6 +88,8 @@ dgram_begin(int fd, struct file *f)
 		return false;
 	}
 	f->s = s;
+	if (f->stat == NULL)
+		stat_open(fd, f);
 	dgram_carry(fd, f);
 	for (unsigned int i = 0; i < d->num_groups; i++)
 		(void)sock_dgram_join(s, d->group[i].group, d->group[i].source, true);

@@ -375,18 +375,16 @@ home_local(void *home, rte_be32_t ip)
 	return ip != 0 && addr_of(home, ip) != NULL;
 }
 
-/* --- steering ------------------------------------------------------------------------------------------------------- */
-
 static int
-home_steer(void *home, rte_be16_t port, bool on)
+home_steer(void *home, bool udp, rte_be16_t port, bool on)
 {
-	return steer_port(((struct home *)home)->steer, false, port, on);
+	return steer_port(((struct home *)home)->steer, udp, port, on);
 }
 
 static int
-home_steer_udp(void *home, rte_be16_t port, bool on)
+home_steer_conn(void *home, const struct tcp_addr *local, const struct tcp_addr *remote, bool on)
 {
-	return steer_port(((struct home *)home)->steer, true, port, on);
+	return steer_conn(((struct home *)home)->steer, local, remote, on);
 }
 
 static int
@@ -409,7 +407,7 @@ const struct sock_home home_ops = {
 	.path = home_path,
 	.local = home_local,
 	.steer = home_steer,
-	.steer_udp = home_steer_udp,
+	.steer_conn = home_steer_conn,
 	.steer_group = home_steer_group,
 };
 
@@ -431,6 +429,8 @@ device_open(unsigned int index, const char **why)
 		*why = "the process there shares fewer ports than that";
 	else
 		ctx = ibv_open_device(list[index]);
+	if (ctx == NULL && num > 0 && (unsigned int)num > index && errno == EAGAIN)
+		*why = "the program may not begin a thread";
 	ibv_free_device_list(list);
 	return ctx;
 }

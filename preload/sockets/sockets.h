@@ -97,6 +97,7 @@ struct file {
 	atomic_bool rcvbuf;  /* of datagrams: this among them */
 	atomic_int backlog;
 	atomic_int claim;                      /* of a port that comes here, -1: none */
+	atomic_int waits;                      /* for a port of TCP that another process has, -1: for none */
 	struct dgram *dgram;                   /* NULL: it is one of streams */
 	struct sock_stat_socket *_Atomic stat; /* NULL: nobody counts */
 	atomic_bool unlisted;                  /* there was no place for counters */
@@ -149,8 +150,16 @@ struct sock_net *net_now(void);
 bool net_has(rte_be32_t ip);
 /* From where to an address; 0: no way leads there. */
 rte_be32_t net_from(rte_be32_t remote);
-/* Which process has what comes to a port is the first that asks. A descriptor that stands for it; -1: another one has it. */
-int net_claim(bool udp, rte_be16_t port);
+/*
+ * Which process has what comes to a port is the first that asks. A descriptor that stands for it; -1: another one has it, and *waits, if
+ * that is asked for, can be read when it has it no more, or is -1.
+ */
+int net_claim(bool udp, rte_be16_t port, int *waits);
+/*
+ * A listener of TCP ends. What stands from now on for the rule of its port, and can be read when another process wants that: the same
+ * descriptor where one waits already. Else the port can be claimed, and who does so waits until the rule is given away.
+ */
+int net_unclaim(int fd, rte_be16_t port);
 
 /* --- signals.c --- */
 enum sock_handlers handlers_now(void);
@@ -165,6 +174,10 @@ bool rules_engine(enum role role, const struct tcp_addr *addr);
 void file_begin(int fd, struct file *f);
 /* The process is about to fork: a listener that it never looked at may be the child's. */
 void file_leave(int fd, struct file *f);
+/* A listener ends: who wants its port gets it, whatever connections of it live on. */
+void file_give(int fd, struct file *f);
+/* Ports that other processes had may be free. */
+void file_take_all(void);
 
 /* --- addr.c --- */
 /* An address of IPv4; false: it is none. */

@@ -158,7 +158,7 @@ stat_began(struct file *f)
 		sock_state_in(f->s, &f->stat->state);
 		(void)sock_name(f->s, &local, &remote);
 	}
-	f->stat->engine = 1;
+	f->stat->engine = f->waits < 0;
 	f->stat->listens = f->forced;
 	names(f->stat, &local, &remote);
 }

@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The engine of this process: it begins with the first socket that needs it, in this process, not in its parent. */
+#include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +13,9 @@
 #include "preload/sock/owner.h"
 #include "sockets.h"
 
+#define CLAIM_WAIT 4096 /* processes that wait for a port, at most */
+#define CLAIM_TRIES 1000u
+#define LEFT_MS 1000 /* a process that had a port has so long to give it away */
 #define END_MS 5000u /* a program's end waits so long for peers to take what was sent */
 
 static struct {
@@ -47,8 +51,11 @@ state_fork(enum fork_step step)
 void
 state_end(void)
 {
-	if (state.net != NULL)
-		sock_net_end(state.net, END_MS);
+	if (state.net == NULL)
+		return;
+	/* Who wants a port needs not wait for our peers. */
+	file_each(file_give);
+	sock_net_end(state.net, END_MS);
 }
 
 /* --- the beginning --- */
@@ -80,7 +87,13 @@ start(void)
 	static bool once;
 	struct sock_settings *const set = &state.set;
 	struct sock_conf conf = {
-		.handlers = handlers_now, .scarce = scarce, .tcp = {.tx_checksum = true}, .udp = {.tx_checksum = true}};
+		.handlers = handlers_now,
+		.scarce = scarce,
+		.freed = file_take_all,
+		.unclaim = own_close,
+		.tcp = {.tx_checksum = true},
+		.udp = {.tx_checksum = true},
+	};
 	const char *why;
 	int err = 0;
 
@@ -169,23 +182,83 @@ net_from(rte_be32_t remote)
 	return 0;
 }
 
-int
-net_claim(bool udp, rte_be16_t port)
+/* --- who has a port --- */
+
+/*
+ * Names of no file, which go with the process that has them: a socket listens there, and who waits is connected to it. One is of who
+ * listens to the port, another one of who did, and has connections there still.
+ */
+enum claim { CLAIM_TCP, CLAIM_TCP_LEFT, CLAIM_UDP };
+
+static const char *const claims[] = {[CLAIM_TCP] = "", [CLAIM_TCP_LEFT] = "left/", [CLAIM_UDP] = "udp/"};
+
+/* A socket of that name, or (has: false) one that is connected there; -1 and errno. */
+static int
+claim_try(bool has, enum claim what, rte_be16_t port)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	/* A name of no file goes with the process that has it. */
-	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "triplane-sockets/%s%u/%u%s", udp ? "udp/" : "",
+	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "triplane-sockets/%s%u/%u%s", claims[what],
 			 state.set.port, rte_be_to_cpu_16(port), owner_path());
-	int fd = real()->socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+					  (size_t)RTE_MIN(n, (int)sizeof(sa.sun_path) - 2));
+	int fd = real()->socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc, err;
 
 	if (fd < 0)
 		return -1;
-	n = RTE_MIN(n, (int)sizeof(sa.sun_path) - 2);
-	if (real()->bind(fd, (const struct sockaddr *)&sa,
-			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0) {
+	rc = has ? real()->bind(fd, (const struct sockaddr *)&sa, len)
+		 : real()->connect(fd, (const struct sockaddr *)&sa, len);
+	if (rc == 0 && has)
+		rc = real()->listen(fd, CLAIM_WAIT);
+	if (rc == 0) {
 		own_add(fd);
 		return fd;
 	}
+	err = errno;
 	real()->close(fd);
+	errno = err;
 	return -1;
+}
+
+/* Who had the port before gives it away now. */
+static void
+claim_settle(rte_be16_t port)
+{
+	struct pollfd p = {.fd = claim_try(false, CLAIM_TCP_LEFT, port), .events = POLLIN};
+
+	if (p.fd >= 0)
+		(void)real()->poll(&p, 1, LEFT_MS);
+	own_close(p.fd);
+}
+
+int
+net_claim(bool udp, rte_be16_t port, int *waits)
+{
+	const enum claim what = udp ? CLAIM_UDP : CLAIM_TCP;
+	int fd = -1;
+
+	for (unsigned int i = 0; i < CLAIM_TRIES; i++) {
+		fd = claim_try(true, what, port);
+		if (fd >= 0 || waits == NULL)
+			break;
+		*waits = claim_try(false, what, port);
+		/* Who has it lets go of it just now, or does not listen yet. */
+		if (*waits >= 0 || errno != ECONNREFUSED)
+			break;
+		(void)sched_yield();
+	}
+	if (fd >= 0 && !udp)
+		claim_settle(port);
+	return fd;
+}
+
+int
+net_unclaim(int fd, rte_be16_t port)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int left = real()->poll(&p, 1, 0) == 1 ? -1 : claim_try(true, CLAIM_TCP_LEFT, port);
+
+	if (left < 0)
+		return fd;
+	own_close(fd);
+	return left;
 }

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Steering rules: for each port and address one, for each group one. Rules of two queue pairs that say the same are one for the
- * card, which gives both each frame: so programs share a group.
+ * Steering rules: for each port and address one, for each group one, and for connections whose port another process gets. Rules of
+ * two queue pairs that say the same are one for the card, which gives both each frame: so programs share a group.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,12 @@ struct group {
 	struct ibv_flow *flow;
 };
 
+struct conn {
+	LIST_ENTRY(conn) next;
+	struct tcp_addr local, remote;
+	struct ibv_flow *flow;
+};
+
 struct steer {
 	struct ibv_qp *qp;
 	struct rte_ether_addr mac;
@@ -23,6 +29,7 @@ struct steer {
 	unsigned int num_addrs;
 	struct ibv_flow **flow[2]; /* of TCP and UDP by port, one behind the other: one for each address */
 	LIST_HEAD(, group) groups;
+	LIST_HEAD(, conn) conns;
 };
 
 struct rule {
@@ -32,26 +39,37 @@ struct rule {
 	struct ibv_flow_spec_tcp_udp port;
 } __attribute__((packed));
 
-/* port 0: any, and what is not TCP or UDP. */
+/* to: port 0: any, and what is not TCP or UDP. from: NULL: anybody; else the rule is in front of that of the port. */
 static struct ibv_flow *
-rule_make(struct steer *s, const struct rte_ether_addr *mac, rte_be32_t ip, bool udp, rte_be16_t port)
+rule_make(struct steer *s, const struct rte_ether_addr *mac, const struct tcp_addr *to, const struct tcp_addr *from,
+	  bool udp)
 {
 	struct rule r = {
-		.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(r), .num_of_specs = 3, .port = 1},
+		.attr = {.type = IBV_FLOW_ATTR_NORMAL,
+			 .size = sizeof(r),
+			 .priority = from == NULL && to->port != 0,
+			 .num_of_specs = 3,
+			 .port = 1},
 		.eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(r.eth)},
 		.ip = {.type = IBV_FLOW_SPEC_IPV4,
 		       .size = sizeof(r.ip),
-		       .val = {.dst_ip = ip},
+		       .val = {.dst_ip = to->ip},
 		       .mask = {.dst_ip = UINT32_MAX}},
 		.port = {.type = udp ? IBV_FLOW_SPEC_UDP : IBV_FLOW_SPEC_TCP,
 			 .size = sizeof(r.port),
-			 .val = {.dst_port = port},
+			 .val = {.dst_port = to->port},
 			 .mask = {.dst_port = UINT16_MAX}},
 	};
 
-	if (port == 0) {
+	if (to->port == 0) {
 		r.attr.num_of_specs = 2;
 		r.attr.size -= sizeof(r.port);
+	}
+	if (from != NULL) {
+		r.ip.val.src_ip = from->ip;
+		r.ip.mask.src_ip = UINT32_MAX;
+		r.port.val.src_port = from->port;
+		r.port.mask.src_port = UINT16_MAX;
 	}
 	memcpy(r.eth.val.dst_mac, mac->addr_bytes, sizeof(r.eth.val.dst_mac));
 	memset(r.eth.mask.dst_mac, 0xff, sizeof(r.eth.mask.dst_mac));
@@ -86,7 +104,7 @@ steer_port(struct steer *s, bool udp, rte_be16_t port, bool on)
 		return on ? -ENOMEM : 0;
 	flow = s->flow[udp] + (size_t)rte_be_to_cpu_16(port) * s->num_addrs;
 	for (unsigned int i = 0; on && i < s->num_addrs; i++) {
-		flow[i] = rule_make(s, &s->mac, s->addr[i].ip, udp, port);
+		flow[i] = rule_make(s, &s->mac, &(struct tcp_addr){s->addr[i].ip, port}, NULL, udp);
 		if (flow[i] == NULL) {
 			err = refused();
 			rules_end(s, flow);
@@ -95,6 +113,41 @@ steer_port(struct steer *s, bool udp, rte_be16_t port, bool on)
 	}
 	if (!on)
 		rules_end(s, flow);
+	return 0;
+}
+
+static bool
+same(const struct tcp_addr *a, const struct tcp_addr *b)
+{
+	return a->ip == b->ip && a->port == b->port;
+}
+
+int
+steer_conn(struct steer *s, const struct tcp_addr *local, const struct tcp_addr *remote, bool on)
+{
+	struct conn *c;
+	int err;
+
+	LIST_FOREACH(c, &s->conns, next)
+	if (same(&c->local, local) && same(&c->remote, remote))
+		break;
+	if (!on && c != NULL) {
+		(void)ibv_destroy_flow(c->flow);
+		LIST_REMOVE(c, next);
+		free(c);
+	}
+	if (!on || c != NULL)
+		return 0;
+	c = malloc(sizeof(*c));
+	if (c == NULL)
+		return -ENOMEM;
+	*c = (struct conn){.local = *local, .remote = *remote, .flow = rule_make(s, &s->mac, local, remote, false)};
+	if (c->flow == NULL) {
+		err = refused();
+		free(c);
+		return err;
+	}
+	LIST_INSERT_HEAD(&s->conns, c, next);
 	return 0;
 }
 
@@ -120,7 +173,7 @@ steer_group(struct steer *s, rte_be32_t ip, bool on)
 	g = malloc(sizeof(*g));
 	if (g == NULL)
 		return -ENOMEM;
-	*g = (struct group){.ip = ip, .flow = rule_make(s, &mac, ip, false, 0)};
+	*g = (struct group){.ip = ip, .flow = rule_make(s, &mac, &(struct tcp_addr){ip, 0}, NULL, false)};
 	if (g->flow == NULL) {
 		err = refused();
 		free(g);
@@ -138,6 +191,7 @@ steer_new(struct ibv_qp *qp, const struct rte_ether_addr *mac, const struct home
 	if (s == NULL)
 		return NULL;
 	LIST_INIT(&s->groups);
+	LIST_INIT(&s->conns);
 	s->qp = qp;
 	s->mac = *mac;
 	s->addr = addr;
@@ -149,9 +203,14 @@ void
 steer_free(struct steer *s)
 {
 	struct group *g;
+	struct conn *c;
 
 	if (s == NULL)
 		return;
+	while ((c = LIST_FIRST(&s->conns)) != NULL) {
+		LIST_REMOVE(c, next);
+		free(c);
+	}
 	while ((g = LIST_FIRST(&s->groups)) != NULL) {
 		LIST_REMOVE(g, next);
 		free(g);

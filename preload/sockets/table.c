@@ -81,8 +81,10 @@ table_fork(enum fork_step step)
 			f->s = NULL;
 			f->stat = NULL;
 			f->unlisted = false;
-			f->claim = -1;
+			f->claim = f->waits = -1;
 			f->looked = false;
+			/* The net's thread of the parent may have had it. */
+			pthread_mutex_init(&f->lock, NULL);
 		}
 		if (table[i].kind == OWN) {
 			table[i].kind = NONE;
@@ -106,7 +108,7 @@ file_new(bool nonblock)
 		return NULL;
 	f->refs = 1;
 	f->nonblock = nonblock;
-	f->claim = -1;
+	f->claim = f->waits = -1;
 	pthread_mutex_init(&f->lock, NULL);
 	return f;
 }
@@ -159,9 +161,12 @@ file_put(struct file *f)
 	if (f == NULL || --f->refs != 0)
 		return;
 	stat_close(f);
-	if (f->s != NULL)
+	if (f->s != NULL) {
+		file_give(-1, f);
 		sock_close(f->s);
+	}
 	own_close(f->claim);
+	own_close(f->waits);
 	dgram_free(f->dgram);
 	pthread_mutex_destroy(&f->lock);
 	free(f);

@@ -1,76 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/*
- * Cables between ends that have nothing in common but octets: each has mbufs of its own, which need no DPDK that runs. So whatever two
- * threads do to the same memory is theirs, and ThreadSanitizer sees it.
- */
-#ifndef SOCK_CABLE_H
-#define SOCK_CABLE_H
+/* Nets of sockets on a card that steers as a real one does: each net is an end of a cable, and has what its rules say. */
+#ifndef TEST_SOCK_CABLE_H
+#define TEST_SOCK_CABLE_H
 
-#include <errno.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/sock/sock.h"
-#include "preload/sockets/home.h"
 
-#define LIMIT_US UINT64_C(60000000)
-#define CALLS 12u     /* of a thread */
-#define OCTETS 20000u /* each way of a call */
-#define WIRE 512u
-#define FRAME 1600u
+#define CABLE_ENDS 3u
+#define CABLE_RULES 64u
 
-/* An end of the cable: what comes to it. */
-struct end {
-	pthread_mutex_t lock;
-	struct {
-		uint32_t len;
-		uint8_t data[FRAME];
-	} f[WIRE];
-	uint32_t first, n;
-	struct end *peer;
-	rte_be32_t ip;
-	int fd;
-	struct rte_mempool *pool; /* with the net's lock, as what follows */
-	unsigned int unknown;     /* so often the neighbour is not known yet */
-	uint32_t random;
+struct cable_rule {
+	struct tcp_addr local, remote; /* remote: port 0: anybody */
+	bool on;
 };
 
-extern struct end end[4]; /* two of nets, two of stacks */
+struct cable_end {
+	rte_be32_t ip;
+	int fd;
+	atomic_uint looks; /* for frames */
+	struct sock_net *net;
+	struct cable_rule rule[CABLE_RULES];
+};
 
-bool end_open(struct end *e);
-/* Of homes. */
-uint16_t end_take(void *home, struct rte_mbuf **m, uint16_t n);
-uint16_t end_give(void *home, struct rte_mbuf **m, uint16_t n);
-int end_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *p);
-bool end_ours(void *home, rte_be32_t ip);
+extern struct cable_end cable[CABLE_ENDS];
+extern struct rte_mempool *cable_pool;
+extern atomic_uint cable_freed;     /* how often a net said that what a socket stands by for can be read */
+extern atomic_uint cable_unclaimed; /* claims that nets have closed */
 
-/* What a thread found wrong; who joins it says it. */
-extern const char *_Atomic wrong;
+/* EAL, the pool, and so many nets; addr: of each the last octet of its address. 0 or -1. */
+int cable_begin(unsigned int ends, const uint8_t *addr);
+void cable_over(void);
+/* The rules of an end to its port of one connection's peer, or of anybody (NULL), that are in force. */
+unsigned int cable_rules(const struct cable_end *e, rte_be16_t port, const struct tcp_addr *remote);
 
-#define CHECK(what)                                                                                                    \
-	do {                                                                                                           \
-		if (!(what))                                                                                           \
-			wrong = #what;                                                                                 \
-	} while (0)
-
-void begin(pthread_t *t, void *(*fn)(void *), void *arg);
-void join(pthread_t *t, unsigned int n);
-static inline uint64_t
-soon(void)
-{
-	return sock_now() + LIMIT_US;
-}
-
-/* --- stacks.c --- */
-void test_stacks(void **state);
-
-#endif /* SOCK_CABLE_H */
+#endif /* TEST_SOCK_CABLE_H */

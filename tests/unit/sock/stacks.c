@@ -4,7 +4,7 @@
 /* Two stacks of TCP in a thread each, with a queue each and nothing in common: the engine has no globals and no locks. */
 #include <sys/socket.h>
 
-#include "cable.h"
+#include "wire.h"
 
 static void
 no_event(void *home, struct tcp_conn *conn, void *user, unsigned int events)

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cable.h"
+#include "wire.h"
 #include "lib/sock/dgram.h"
 
 #define SERVERS 2u
