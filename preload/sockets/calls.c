@@ -210,6 +210,37 @@ listen(int fd, int backlog)
 	return rc;
 }
 
+static bool
+is(int fd, int name, int want)
+{
+	int v = -1;
+	socklen_t len = sizeof(v);
+
+	return real()->getsockopt(fd, SOL_SOCKET, name, &v, &len) == 0 && v == want;
+}
+
+struct file *
+file_adopt(int fd)
+{
+	const int saved = errno;
+	struct tcp_addr addr;
+	struct file *f = NULL;
+
+	if (kind_of(fd) == NONE && is(fd, SO_ACCEPTCONN, 1) && is(fd, SO_DOMAIN, AF_INET) &&
+	    is(fd, SO_PROTOCOL, IPPROTO_TCP) && addr_bound(fd, &addr) && !addr_loopback(addr.ip) &&
+	    rules_engine(TCP_SERVER, &addr))
+		f = file_new((real()->fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+	if (f != NULL) {
+		f->backlog = SOMAXCONN;
+		f->wants = true;
+		opt_adopt(fd, f);
+		if (file_add(fd, f) != 0)
+			file_put(f);
+	}
+	errno = saved;
+	return f != NULL ? file_get(fd) : NULL;
+}
+
 /* A connection of the engine gets a shadow and a number. */
 static int
 number(const struct file *listener, int from, struct sock *s, struct sockaddr *sa, socklen_t *len, int flags)
@@ -313,6 +344,8 @@ accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags)
 	struct file *f = file_get(fd);
 	int rc;
 
+	if (f == NULL)
+		f = file_adopt(fd);
 	if (f != NULL)
 		file_begin(fd, f);
 	if (f == NULL || f->dgram != NULL || (f->s == NULL && !f->forced))

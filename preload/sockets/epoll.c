@@ -356,6 +356,8 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	struct file *f = e == NULL ? NULL : file_get(fd);
 	int rc;
 
+	if (e != NULL && f == NULL && op == EPOLL_CTL_ADD)
+		f = file_adopt(fd);
 	if (e != NULL && kind_of(fd) == EPOLL)
 		ep_nested(fd);
 	if (f == NULL || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD || (op != EPOLL_CTL_DEL && ev == NULL)) {

@@ -63,6 +63,26 @@ often(const struct file *f, int level, int name)
 	return f->s != NULL && !f->forced && level == IPPROTO_TCP && (name == TCP_NODELAY || name == TCP_CORK);
 }
 
+/* What another one just made does not have. */
+void
+opt_adopt(int fd, struct file *f)
+{
+	int fresh = real()->socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	for (unsigned int i = 0; fresh >= 0 && i < OPTIONS; i++) {
+		char is[64] = "", was[64] = "";
+		socklen_t is_len = sizeof(is), was_len = sizeof(was);
+
+		if (options[i].whose == BOTH &&
+		    real()->getsockopt(fd, options[i].level, options[i].name, is, &is_len) == 0 &&
+		    real()->getsockopt(fresh, options[i].level, options[i].name, was, &was_len) == 0 &&
+		    memcmp(is, was, sizeof(is)) != 0)
+			f->touched |= UINT32_C(1) << i;
+	}
+	if (fresh >= 0)
+		real()->close(fresh);
+}
+
 /* The engine gets the shadow's value, which is as Linux rounds and doubles it. */
 static int
 carry(int fd, struct sock *s, int level, int name)

@@ -172,6 +172,8 @@ bool rules_engine(enum role role, const struct tcp_addr *addr);
 /* --- calls.c --- */
 /* A call looks for connections: a listener that has not begun begins; others are left alone. */
 void file_begin(int fd, struct file *f);
+/* A number that this library does not know, held, where it listens: one that the process has from before exec, or from another process. */
+struct file *file_adopt(int fd);
 /* The process is about to fork: a listener that it never looked at may be the child's. */
 void file_leave(int fd, struct file *f);
 /* A listener ends: who wants its port gets it, whatever connections of it live on. */
@@ -232,6 +234,8 @@ void stat_group(rte_be32_t group, bool on);
 /* --- opt.c --- */
 /* Options of a shadow that was told some go to the socket of the engine. */
 void opt_carry(int fd, const struct file *f, struct sock *s);
+/* Which were set of one that was another program's. */
+void opt_adopt(int fd, struct file *f);
 /* And from one shadow, of a file, to another. */
 void opt_copy(const struct file *f, int from, int to);
 

@@ -191,12 +191,58 @@ def successor(owner):
     return None if got == want else '%s, wanted %s' % (got, want)
 
 
+# A listener that is not the program's own: its number is of before exec, or comes by a message. It sends in what size of a buffer.
+GIVES = """
+import os, socket, sys
+s = socket.create_server((%r, %d))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 70000)
+s.set_inheritable(True)
+a, b = socket.socketpair()
+if sys.argv[1] == 'message':
+    socket.send_fds(a, [b'x'], [s.fileno()])
+    s.close()
+b.set_inheritable(True)
+os.execv('/usr/bin/python3', ['python3', '-c', sys.argv[2], str(b.fileno() if sys.argv[1] == 'message' else s.fileno()), sys.argv[1]])
+"""
+TAKES = """
+import os, select, socket, sys
+fd = int(sys.argv[1])
+if sys.argv[2] == 'message':
+    fd = socket.recv_fds(socket.socket(fileno=fd), 1, 1)[1][0]
+s = socket.socket(fileno=fd)
+e = select.epoll()
+e.register(s, select.EPOLLIN)
+e.poll(0)
+print('there', flush=True)
+e.poll()
+c = s.accept()[0]
+c.send(b'%7d' % c.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF))
+c.recv(1)
+"""
+
+
+def adopts(owner, how):
+    port = tpmd.free_port()
+    p = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', GIVES % (SERVER, port), how, TAKES)
+    try:
+        said = until_says(p, 'there\n')
+        if not has_port(p.pid, port):
+            return 'it has no port: %s; %s' % (said, look(p.pid)['sockets'])
+        with Program(owner, '0') as client:
+            got = call(client, 'a', port)
+    finally:
+        gone(p)
+    return None if got == '140000' else got
+
+
 def main():
     owner = Owner()
     cases.run('workers', workers, owner)
     cases.run('successor', successor, owner)
     for how in WAITS:
         cases.run('takes-over-' + how, waits, owner, how)
+    for how in ('exec', 'message'):
+        cases.run('adopts-by-' + how, adopts, owner, how)
     cases.run('given-back', owner.empty)
     cases.run('no-violation', owner.clean)
     cases.run('ends', owner.close)
