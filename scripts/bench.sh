@@ -55,6 +55,8 @@ tp_build_also benches
 # What one benchmark needs and nothing else does, is installed when it is asked for.
 # shellcheck disable=SC2046
 case " $* " in *" verbs-programs "*) tp_install $(sed -n 's/^# Packages: //p' tests/bench/programs.py) ;; esac
+# shellcheck disable=SC2046
+case " $* " in *" sockets "*) tp_install $(sed -n 's/^# Packages: //p' tests/bench/sockets.py) ;; esac
 rm -f "$TP_CACHE/bench/upstream_mlx4"
 upstream_harness >"$TP_CACHE/bench.log" 2>&1 || tp_say "no net_mlx4 peer in this run; see $TP_CACHE/bench.log"
 rm -f "$TP_CACHE/bench/verbs_peer"

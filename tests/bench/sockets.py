@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# Packages: nginx wrk
 """Programs of TCP and UDP sockets of Debian on the ports that a triplane shares, and the same programs on the kernel's stack over veth between
 two network namespaces, in the same run. All of the card is software here: the model's thread, both ends and the owner share the
 CPUs."""
@@ -14,6 +15,7 @@ import plot
 import roce
 import tpmd
 from share_owner import LIMIT, Owner, finish
+from sock_nginx import USER, Nginx, children, with_port, wrk
 
 SERVER = '192.0.2.2'
 SECONDS = '3'
@@ -82,6 +84,26 @@ def redis_alone(veth, depth):
     return max(t.ru_utime + t.ru_stime for t in took) / max(t.ru_utime for t in took)
 
 
+def nginx(owner, veth, workers):
+    """Files of 500 octets by connections that stay. Of the workers on a port one has the load; on the veth all have one CPU."""
+    port, outs = tpmd.free_port(), []
+    site = Nginx('%s:%d' % (SERVER, port), workers)
+    s = owner.start('--sockets', '--port', '1', *site.words())
+    try:
+        if tpmd.wait_until(lambda: s.poll() is not None or with_port(children(s.pid), port), LIMIT) and s.poll() is None:
+            outs.append(finish(owner.start('--sockets', '--port', '0', *wrk('http://%s:%d/small' % (SERVER, port), 3, 32))))
+        else:
+            outs.append(None)
+    finally:
+        s.send_signal(signal.SIGINT)
+        finish(s)
+    site = Nginx('%s:%d' % (roce.ADDRS[0], port), workers)
+    # A master that is killed leaves its workers behind, unless they are in a namespace of processes.
+    outs.append(veth.pair(['unshare', '--pid', '--fork', '--kill-child', *site.words()],
+                          wrk('http://%s:%d/small' % (roce.ADDRS[0], port), 3, 32), port=port) if veth.ok else None)
+    return found(r'Requests/sec: +([\d.]+)', outs)
+
+
 def ls(env):
     """Milliseconds, the least of many."""
     best = 9e9
@@ -125,6 +147,12 @@ def bench(rep, library, folder):
             ('iperf3, one stream', 'average', 'MB/s', lambda: iperf(owner, veth), 1)]
     if shutil.which('redis-server'):
         rows += [('redis-benchmark, %d under way' % d, 'GET', '/s', lambda d=d: redis(owner, veth, d), 3) for d in (1, 16)]
+    if os.geteuid() == 0 and shutil.which('wrk'):
+        os.chmod(owner.dir.name, 0o711)
+        for word in ('share-mode 0660', 'share-group ' + USER):
+            owner.app.tell('set setting program ' + word)
+        owner.show()
+        rows += [('nginx, %d of its workers, wrk' % n, 'GET', '/s', lambda n=n: nginx(owner, veth, n), 3) for n in (1, 2)]
     try:
         for case, metric, unit, measure, times in rows:
             ours, theirs = measure()

@@ -139,7 +139,7 @@ c.send(b'%%7d' %% %d)
 c.recv(1)
 """
 WAITS = {'accept': ('', ''), 'poll': ('p = select.poll(); p.register(s, select.POLLIN)', 'p.poll()'),
-         'select': ('', 'select.select([s], [], [])'), 'epoll': ('e = select.epoll(); e.register(s, select.EPOLLIN)', 'e.poll()')}
+         'epoll': ('e = select.epoll(); e.register(s, select.EPOLLIN)', 'e.poll()')}
 
 
 def waits(owner, how):
