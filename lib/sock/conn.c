@@ -217,8 +217,10 @@ sock_listen(struct sock *s, const struct tcp_addr *local, uint32_t backlog)
 			sock_presets(s);
 			s->state = SOCK_LISTENING;
 			tell(s);
-		} else {
-			unsteer(s);
+		} else if (s->steered) {
+			/* Nobody was heard there. */
+			sock_port_drop(s->net, local->port);
+			s->steered = false;
 		}
 	}
 	sock_leave(s->net);

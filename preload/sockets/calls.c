@@ -138,14 +138,16 @@ file_leave(int fd, struct file *f)
 		return;
 	pthread_mutex_lock(&f->lock);
 	s = f->s;
-	if (s != NULL && (f->claim >= 0 || f->waits >= 0)) {
+	if (s != NULL) {
 		f->s = NULL;
-		unclaim(f);
 		f->forced = false;
 		f->wants = true;
 		if (!f->nonblock)
 			(void)real()->fcntl(fd, F_SETFL, real()->fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+		/* Before who stands by hears of it, which may be another listener of this process. */
 		sock_hand_over(s);
+		unclaim(f);
+		stat_named(fd, f);
 	}
 	pthread_mutex_unlock(&f->lock);
 }

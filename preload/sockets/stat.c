@@ -188,7 +188,7 @@ stat_named(int fd, struct file *f)
 	} else if (f->stat != NULL) {
 		os_name(real()->getsockname, fd, &local);
 		os_name(real()->getpeername, fd, &remote);
-		f->stat->engine = 0;
+		f->stat->engine = f->stat->state = 0;
 		names(f->stat, &local, &remote);
 	}
 	errno = saved;

@@ -110,6 +110,12 @@ class Web:
         """The worker that has the port now, or None."""
         return with_port(self.workers(), self.port)
 
+    def next_worker(self):
+        """The one that has the port is killed; another one has it."""
+        killed = self.has_port()
+        os.kill(killed, signal.SIGKILL)
+        return tpmd.wait_until(lambda: self.has_port() not in (None, killed), LIMIT)
+
     def same(self, name, *more):
         return fetched(self.owner, self.url + name, self.files.path('www', name), *more)
 
@@ -175,8 +181,7 @@ def reload(owner):
         if not tpmd.wait_until(lambda: not set(old) & set(web.workers()), LIMIT):
             return 'old workers stay: %s of %s' % (web.workers(), old)
         # A worker that is killed: another one has the port.
-        os.kill(web.has_port(), signal.SIGKILL)
-        if not tpmd.wait_until(web.has_port, LIMIT):
+        if not web.next_worker():
             return 'no worker has the port; %s' % web.said()
         why = web.same('small')[0]
         over(web.p, signal.SIGQUIT)
@@ -189,8 +194,7 @@ def reuseport(owner):
         why = web.same('large')[0] or web.loaded('small', SMALL, 2, 16)
         if why:
             return why
-        os.kill(web.has_port(), signal.SIGKILL)
-        if not tpmd.wait_until(web.has_port, LIMIT):
+        if not web.next_worker():
             return 'no worker has the port; %s' % web.said()
         why = web.same('large')[0]
         over(web.p, signal.SIGQUIT)

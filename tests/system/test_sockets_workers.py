@@ -19,12 +19,13 @@ cases = tpmd.Cases()
 
 # A master that does not look itself: a line of its input makes a worker. A worker says to each who calls who it is, and that again for
 # each octet; 's': it listens no more, and ends with its last connection; 'x': it ends.
+# With two listeners at the port, the second and the third worker have one each.
 MASTER = """
 import os, select, signal, socket, sys
-s = socket.create_server((%r, %d))
-s.setblocking(False)
+made = [socket.create_server((%r, %d), reuse_port=%d > 1) for _ in range(%d)]
 
-def worker():
+def worker(s):
+    s.setblocking(False)
     e, conns, who = select.epoll(), {}, b'%%7d' %% os.getpid()
     e.register(s, select.EPOLLIN)
     listens = True
@@ -56,8 +57,9 @@ def worker():
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 print('there', flush=True)
 for line in sys.stdin:
+    made.append(made.pop(0))
     if os.fork() == 0:
-        worker()
+        worker(made[0])
 """
 
 
@@ -70,9 +72,9 @@ def stands_by(pid, port):
 
 
 class Master:
-    def __init__(self, owner):
+    def __init__(self, owner, listeners=1):
         self.port = tpmd.free_port()
-        self.p = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', MASTER % (SERVER, self.port), stdin=subprocess.PIPE,
+        self.p = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', MASTER % (SERVER, self.port, listeners, listeners), stdin=subprocess.PIPE,
                              start_new_session=True)
         until_says(self.p, 'there\n')
 
@@ -102,6 +104,27 @@ def next_of(pids, port):
         raise RuntimeError('nobody has the port: %s' % [look(pid)['sockets'] for pid in pids])
     pid = with_port(pids, port)
     return [pid, *[p for p in pids if p != pid]]
+
+
+def own_listeners(owner):
+    """Each of two workers has a listener of its own, which their master made: none is refused, and the master has no port."""
+    for _ in range(2):
+        master = Master(owner, 2)
+        try:
+            with Program(owner, '0') as client:
+                first = master.worker()
+                got = [call(client, 'a', master.port)]
+                second = master.worker()
+                got += [call(client, 'b', master.port), stands_by(second, master.port), with_port([master.p.pid], master.port)]
+                os.kill(first, signal.SIGKILL)
+                second = next_of([second], master.port)[0]
+                got.append(call(client, 'c', master.port))
+        finally:
+            master.over()
+        want = [str(first), str(first), [('os', 'UNCONN')], None, str(second)]
+        if got != want:
+            return '%s, wanted %s' % (got, want)
+    return None
 
 
 def workers(owner):
@@ -238,6 +261,7 @@ def adopts(owner, how):
 def main():
     owner = Owner()
     cases.run('workers', workers, owner)
+    cases.run('own-listeners', own_listeners, owner)
     cases.run('successor', successor, owner)
     for how in WAITS:
         cases.run('takes-over-' + how, waits, owner, how)
