@@ -55,8 +55,9 @@ steer(void *home, rte_be32_t what, bool on)
 }
 
 static int
-steer_port(void *home, rte_be16_t port, bool on)
+steer_port(void *home, bool udp, rte_be16_t port, bool on)
 {
+	(void)udp;
 	return steer(home, port, on);
 }
 
@@ -69,7 +70,6 @@ static const struct sock_home ops = {.rx = end_take,
 				     .path = end_path,
 				     .local = end_ours,
 				     .steer = steer_port,
-				     .steer_udp = steer_port,
 				     .steer_group = steer};
 
 /* A socket looks for frames itself while it waits, where it may. */
