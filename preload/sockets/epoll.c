@@ -27,13 +27,14 @@ struct item {
 };
 
 struct ep {
+	struct ep_head head; /* first */
 	int fd, event;
 	unsigned int sleepers;
 	bool nested, told;
 	bool closed; /* with the lock of sets */
 	atomic_uint rounds;
 	atomic_bool fresh; /* there may be a listener that was not looked at, or a socket that has not begun */
-	atomic_uint num_engine, refs;
+	atomic_uint num_engine;
 	atomic_uint early; /* that wait in the kernel's set alone, without the net's lock */
 	LIST_HEAD(, item) items;
 	TAILQ_HEAD(ready_list, item) ready; /* with the net's lock, as what follows of items */
@@ -55,7 +56,7 @@ epoll_create1(int flags)
 		return fd;
 	e->fd = fd;
 	e->event = -1;
-	e->refs = 1;
+	e->head.refs = 1;
 	LIST_INIT(&e->items);
 	TAILQ_INIT(&e->ready);
 	pthread_mutex_lock(&lock);
@@ -192,15 +193,9 @@ ep_free(struct ep *e)
 }
 
 void
-ep_hold(struct ep *e)
-{
-	e->refs++;
-}
-
-void
 ep_put(struct ep *e)
 {
-	if (e != NULL && --e->refs == 0)
+	if (e != NULL && --e->head.refs == 0)
 		free(e);
 }
 

@@ -202,7 +202,10 @@ result(ssize_t rc)
 }
 
 /* --- epoll.c --- */
-void ep_hold(struct ep *e);
+/* What an epoll set begins with: who has it holds it. */
+struct ep_head {
+	atomic_uint refs;
+};
 void ep_put(struct ep *e);
 /* Its number is closed, and what held it for that is put. */
 void ep_free(struct ep *e);

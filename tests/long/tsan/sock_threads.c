@@ -32,8 +32,25 @@
 	X(socket)                                                                                                      \
 	X(bind)                                                                                                        \
 	X(listen)                                                                                                      \
-	X(accept) X(connect) X(shutdown) X(close) X(getsockname) X(getsockopt) X(setsockopt) X(ioctl) X(read) X(write) \
-		X(recv) X(recvfrom) X(sendto) X(poll) X(epoll_create1) X(epoll_ctl) X(epoll_wait) X(dup) X(dup2)
+	X(accept)                                                                                                      \
+	X(connect)                                                                                                     \
+	X(shutdown)                                                                                                    \
+	X(close)                                                                                                       \
+	X(getsockname)                                                                                                 \
+	X(getsockopt)                                                                                                  \
+	X(setsockopt)                                                                                                  \
+	X(ioctl)                                                                                                       \
+	X(read)                                                                                                        \
+	X(write)                                                                                                       \
+	X(recv)                                                                                                        \
+	X(recvfrom)                                                                                                    \
+	X(sendto)                                                                                                      \
+	X(poll)                                                                                                        \
+	X(epoll_create1)                                                                                               \
+	X(epoll_ctl)                                                                                                   \
+	X(epoll_wait)                                                                                                  \
+	X(dup)                                                                                                         \
+	X(dup2)
 #define MEMBER(name) __typeof__(&name) name##_;
 static struct {
 	EACH(MEMBER)
