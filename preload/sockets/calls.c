@@ -68,7 +68,10 @@ unclaim(struct file *f)
 static int
 hear(struct file *f, struct sock *s, const struct tcp_addr *addr)
 {
-	f->claim = net_claim(false, addr->port, &f->waits);
+	int waits = f->waits;
+
+	f->claim = net_claim(false, addr->port, &waits);
+	f->waits = waits;
 	return f->claim >= 0   ? sock_listen(s, addr, (uint32_t)f->backlog)
 	       : f->waits >= 0 ? sock_stand_by(s, addr, f->waits)
 			       : -EADDRINUSE;

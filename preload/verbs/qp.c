@@ -76,7 +76,7 @@ qp_fill(struct vc_context *c, struct mlx4_roce_qp *q, const struct share_qp *r, 
 		mlx4_roce_small_spans(q, q->lg_sq_stride);
 	if (q->raw || (c->attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0)
 		q->csum = RTE_BE32(MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
-	mlx4_roce_post_choose(q);
+	mlx4_roce_post_choose(q, mlx4_cpu_avx2());
 	pthread_mutex_init(&q->q.v.mutex, NULL);
 	pthread_cond_init(&q->q.v.cond, NULL);
 	return slots_make(q, r->sq_sig_all != 0);

@@ -4,8 +4,10 @@
 /* Life of queue pairs: rings, contexts, states [DP 4, 7]. */
 #include <errno.h>
 
+#include <rte_cpuflags.h>
 #include <rte_io.h>
 #include <rte_malloc.h>
+#include <rte_vect.h>
 
 #include "verbs.h"
 
@@ -286,7 +288,8 @@ mlx4_roce_create_qp(struct troce_qp *qp)
 	q->db = (volatile rte_be32_t *)(volatile void *)(mlx4_uar_addr(r->hca, q->uar) + MLX4_UAR_SEND_DB);
 	q->db_val = rte_cpu_to_be_32(q->qpn << 8);
 	bf_setup(q);
-	mlx4_roce_post_choose(q);
+	mlx4_roce_post_choose(q, rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_256 &&
+					 rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0);
 	rings_reset(q);
 	qp->v.qp_num = q->qpn;
 	publish(q, q);

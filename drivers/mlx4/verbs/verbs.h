@@ -253,8 +253,18 @@ int mlx4_roce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 int mlx4_roce_post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, uint32_t head);
 /* WQEs up to head are the card's, and it is told; 0. There is one or more. */
 int mlx4_roce_post_end(struct mlx4_roce_qp *q, uint32_t head);
-/* fast/send.c: how a queue pair posts, when its rings are as they will be. */
-void mlx4_roce_post_choose(struct mlx4_roce_qp *q);
+/* Of programs that have no EAL to ask. */
+static inline bool
+mlx4_cpu_avx2(void)
+{
+#ifdef __x86_64__
+	return __builtin_cpu_supports("avx2") != 0;
+#else
+	return false;
+#endif
+}
+/* fast/send.c: how a queue pair posts, when its rings are as they will be; avx2: it may by such instructions. */
+void mlx4_roce_post_choose(struct mlx4_roce_qp *q, bool avx2);
 int mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);

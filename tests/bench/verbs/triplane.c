@@ -192,7 +192,7 @@ rings_make(enum ibv_qp_type type, bool srq, struct rings_qp *r)
 	q->bf_half = BF_HALF;
 	if (rc != 0 || q->db == NULL || (use_bf && q->bf == NULL))
 		return -ENOMEM;
-	mlx4_roce_post_choose(q);
+	mlx4_roce_post_choose(q, mlx4_cpu_avx2());
 	qp_of[QPN] = q;
 	r->qp = &q->q.v;
 	r->ah = &ah->a.v;

@@ -6,7 +6,6 @@
  * are known when it is made, so that its function has them as constants; whatever else there is, also what is to be refused, is
  * mlx4_roce_post_any()'s from there on.
  */
-#include <rte_cpuflags.h>
 #include <rte_vect.h>
 
 #include "drivers/mlx4/verbs/wqe.h"
@@ -536,7 +535,7 @@ post_general(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr 
 }
 
 void
-mlx4_roce_post_choose(struct mlx4_roce_qp *q)
+mlx4_roce_post_choose(struct mlx4_roce_qp *q, bool avx2)
 {
 	/* By the blocks of a WQE. */
 	static const struct {
@@ -559,8 +558,7 @@ mlx4_roce_post_choose(struct mlx4_roce_qp *q)
 		lg = RTE_MIN(lg, RTE_DIM(datagrams) - 1);
 		q->post = q->bf != NULL ? datagrams[lg].blueflame : datagrams[lg].usual;
 #ifdef __SSSE3__
-		if (q->post == post_datagram_4 && rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_256 &&
-		    rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0)
+		if (q->post == post_datagram_4 && avx2)
 			q->post = post_datagram_4_avx2;
 #endif
 	} else if (q->services == RC || q->services == UC) {
