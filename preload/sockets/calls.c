@@ -77,6 +77,40 @@ hear(struct file *f, struct sock *s, const struct tcp_addr *addr)
 			       : -EADDRINUSE;
 }
 
+/* Not where a thread that was interrupted is at it. */
+static void
+give(struct file *f)
+{
+	struct tcp_addr local, remote;
+
+	if (pthread_mutex_trylock(&f->lock) != 0)
+		return;
+	if (f->s != NULL && f->claim >= 0) {
+		(void)sock_name(f->s, &local, &remote);
+		sock_leave_port(f->s, net_unclaim(f->claim, local.port));
+		f->claim = -1;
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void
+take(int fd, struct file *f)
+{
+	struct pollfd p = {.fd = f->waits, .events = POLLIN};
+	struct tcp_addr addr;
+
+	if (f->waits < 0 || real()->poll(&p, 1, 0) != 1)
+		return;
+	pthread_mutex_lock(&f->lock);
+	if (f->s != NULL && f->waits >= 0 && addr_bound(fd, &addr)) {
+		unclaim(f);
+		if (hear(f, f->s, &addr) != 0)
+			unclaim(f);
+		stat_began(f);
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
 static void
 begin(int fd, struct file *f)
 {
@@ -100,6 +134,8 @@ begin(int fd, struct file *f)
 	}
 	f->forced = true;
 	f->s = s;
+	f->ends = give;
+	f->freed = take;
 	/* One of the parent's has no counters here yet. */
 	if (f->stat == NULL)
 		stat_open(fd, f);
@@ -153,47 +189,6 @@ file_leave(int fd, struct file *f)
 		stat_named(fd, f);
 	}
 	pthread_mutex_unlock(&f->lock);
-}
-
-/* Not where a thread that was interrupted is at it. */
-void
-file_give(int fd, struct file *f)
-{
-	struct tcp_addr local, remote;
-
-	(void)fd;
-	if (f->dgram != NULL || pthread_mutex_trylock(&f->lock) != 0)
-		return;
-	if (f->s != NULL && f->claim >= 0) {
-		(void)sock_name(f->s, &local, &remote);
-		sock_leave_port(f->s, net_unclaim(f->claim, local.port));
-		f->claim = -1;
-	}
-	pthread_mutex_unlock(&f->lock);
-}
-
-static void
-take(int fd, struct file *f)
-{
-	struct pollfd p = {.fd = f->waits, .events = POLLIN};
-	struct tcp_addr addr;
-
-	if (f->waits < 0 || real()->poll(&p, 1, 0) != 1)
-		return;
-	pthread_mutex_lock(&f->lock);
-	if (f->s != NULL && f->waits >= 0 && addr_bound(fd, &addr)) {
-		unclaim(f);
-		if (hear(f, f->s, &addr) != 0)
-			unclaim(f);
-		stat_began(f);
-	}
-	pthread_mutex_unlock(&f->lock);
-}
-
-void
-file_take_all(void)
-{
-	file_each(take);
 }
 
 /* At once, so that whoever calls from now on is waited for. */

@@ -96,14 +96,16 @@ struct file {
 	atomic_uint touched; /* options that were set: of streams by their place in opt.c, of datagrams any */
 	atomic_bool rcvbuf;  /* of datagrams: this among them */
 	atomic_int backlog;
-	atomic_int claim;                      /* of a port that comes here, -1: none */
-	atomic_int waits;                      /* for a port of TCP that another process has, -1: for none */
-	struct dgram *dgram;                   /* NULL: it is one of streams */
-	struct sock_stat_socket *_Atomic stat; /* NULL: nobody counts */
-	atomic_bool unlisted;                  /* there was no place for counters */
-	pthread_mutex_t lock;                  /* of s, when it begins */
-	atomic_uint items;                     /* of epoll sets, more or less */
-	LIST_HEAD(, item) in;                  /* these: a set with thousands is not searched for one */
+	atomic_int claim;                              /* of a port that comes here, -1: none */
+	atomic_int waits;                              /* for a port of TCP that another process has, -1: for none */
+	void (*_Atomic ends)(struct file *f);          /* of a listener: who wants its port gets it now; */
+	void (*_Atomic freed)(int fd, struct file *f); /* its port may be free. NULL: it is none */
+	struct dgram *dgram;                           /* NULL: it is one of streams */
+	struct sock_stat_socket *_Atomic stat;         /* NULL: nobody counts */
+	atomic_bool unlisted;                          /* there was no place for counters */
+	pthread_mutex_t lock;                          /* of s, when it begins */
+	atomic_uint items;                             /* of epoll sets, more or less */
+	LIST_HEAD(, item) in;                          /* these: a set with thousands is not searched for one */
 };
 
 enum fork_step { FORK_PREPARE, FORK_PARENT, FORK_CHILD };
@@ -176,10 +178,6 @@ void file_begin(int fd, struct file *f);
 struct file *file_adopt(int fd);
 /* The process is about to fork: a listener that it never looked at may be the child's. */
 void file_leave(int fd, struct file *f);
-/* A listener ends: who wants its port gets it, whatever connections of it live on. */
-void file_give(int fd, struct file *f);
-/* Ports that other processes had may be free. */
-void file_take_all(void);
 
 /* --- addr.c --- */
 /* An address of IPv4; false: it is none. */

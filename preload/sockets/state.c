@@ -48,13 +48,21 @@ state_fork(enum fork_step step)
 	pthread_mutex_unlock(&state.lock);
 }
 
+static void
+ends(int fd, struct file *f)
+{
+	(void)fd;
+	if (f->ends != NULL)
+		f->ends(f);
+}
+
 void
 state_end(void)
 {
 	if (state.net == NULL)
 		return;
 	/* Who wants a port needs not wait for our peers. */
-	file_each(file_give);
+	file_each(ends);
 	sock_net_end(state.net, END_MS);
 }
 
@@ -74,6 +82,20 @@ own_fds(void)
 }
 
 static void
+look(int fd, struct file *f)
+{
+	if (f->freed != NULL)
+		f->freed(fd, f);
+}
+
+/* Ports that other processes had may be free. */
+static void
+look_all(void)
+{
+	file_each(look);
+}
+
+static void
 scarce(void)
 {
 	say("data waits, since what the program has not read has nearly all of %u frames for it; "
@@ -89,7 +111,7 @@ start(void)
 	struct sock_conf conf = {
 		.handlers = handlers_now,
 		.scarce = scarce,
-		.freed = file_take_all,
+		.freed = look_all,
 		.unclaim = own_close,
 		.tcp = {.tx_checksum = true},
 		.udp = {.tx_checksum = true},

@@ -162,7 +162,8 @@ file_put(struct file *f)
 		return;
 	stat_close(f);
 	if (f->s != NULL) {
-		file_give(-1, f);
+		if (f->ends != NULL)
+			f->ends(f);
 		sock_close(f->s);
 	}
 	own_close(f->claim);
