@@ -78,8 +78,7 @@ received(struct flow *f, int who, const uint8_t *data, size_t n)
 	if (memcmp(data, should, n) != 0) {
 		for (i = 0; data[i] == should[i]; i++)
 			;
-		wrong(who, "connection %u: octet %llu is %#x, not %#x", f->id, (unsigned long long)(f->got + i),
-		      data[i], should[i]);
+		wrong(who, "connection %u: octet %lu is %#x, not %#x", f->id, f->got + i, data[i], should[i]);
 		return false;
 	}
 	shared->messages[who] += (f->got + n) / MESSAGE - f->got / MESSAGE;

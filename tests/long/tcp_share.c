@@ -412,7 +412,7 @@ main(int argc, char **argv)
 		memcpy(before, w.octets, sizeof(before));
 		run_until(&c, begun, begun + (first + i) * 1000000);
 		tcp_info_get(c, &info);
-		printf("# %3llu %8llu %8llu  %5u %5d\n", (unsigned long long)(first + i),
+		printf("# %3lu %8llu %8llu  %5u %5d\n", first + i,
 		       (unsigned long long)(w.octets[US] - before[US]) / 125,
 		       (unsigned long long)(w.octets[LINUX] - before[LINUX]) / 125, info.tcpi_snd_cwnd,
 		       (int)info.tcpi_snd_ssthresh);
@@ -434,9 +434,8 @@ main(int argc, char **argv)
 		waitpid(child[k], NULL, 0);
 	}
 	tcp_stack_destroy(w.s);
-	printf("share %.2f: ours, of Linux's; %llu marks, %llu drops; %.2f of the rate\n", share,
-	       (unsigned long long)(w.marked[US] + w.marked[LINUX]),
-	       (unsigned long long)(w.dropped[US] + w.dropped[LINUX]),
+	printf("share %.2f: ours, of Linux's; %lu marks, %lu drops; %.2f of the rate\n", share,
+	       w.marked[US] + w.marked[LINUX], w.dropped[US] + w.dropped[LINUX],
 	       (double)(w.octets[US] + w.octets[LINUX] - from[US] - from[LINUX]) * 8e-3 /
 		       ((double)seconds * (double)set.rate_kbit));
 	return 0;

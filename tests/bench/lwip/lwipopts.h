@@ -26,6 +26,8 @@
 /* Both ends are interfaces of one stack. */
 #define ETHARP_TABLE_MATCH_NETIF 0
 
+/* As Debian has it: what is written goes into the buffer that waits. */
+#define LWIP_NETIF_TX_SINGLE_PBUF 1
 #define TCP_MSS 1460
 #define TCP_WND 65535
 #define TCP_SND_BUF 65535
