@@ -19,7 +19,7 @@
 #define SLOTS 4096u
 #define LATE_MAX 64u
 #define TAP_FRAMES 1024
-#define PATIENCE_S 120u /* without a message, or an end */
+#define PATIENCE_S 300u /* without a message, or an end: a time-out that was doubled often is two minutes */
 
 static uint32_t loss, reorder;
 
