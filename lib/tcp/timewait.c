@@ -89,9 +89,16 @@ tcp_tw_input(struct tcp_stack *s, struct tcp_tw *tw, struct tcp_seg *g)
 {
 	const bool old_ts = tw->ts && g->o.has_ts && seq_lt(g->o.tsval, tw->ts_recent);
 
-	/* RFC 1337: it does not end the wait. */
-	if ((g->flags & RTE_TCP_RST_FLAG) != 0)
+	/*
+	 * By 3.10.7.4 it ends the wait, as in all states only at the number that is next (RFC 5961 3.2), whatever its timestamp (RFC 7323
+	 * 5.3). RFC 1337 would keep the wait. But a peer that has the same port anew, with numbers or timestamps that begin below those of
+	 * before, gets our last acknowledgement for its SYN, refuses that, and could not connect for the rest of the wait.
+	 */
+	if ((g->flags & RTE_TCP_RST_FLAG) != 0) {
+		if (g->seq == tw->rcv_nxt)
+			tcp_tw_free(s, tw);
 		return false;
+	}
 	if ((g->flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) == RTE_TCP_SYN_FLAG && !old_ts) {
 		const bool newer_ts = tw->ts && g->o.has_ts && seq_lt(tw->ts_recent, g->o.tsval);
 

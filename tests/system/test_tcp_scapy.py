@@ -259,10 +259,28 @@ def closing():
         (TIME_WAIT, 'FIN again', lambda s: ('FA', s.rcv - 1, s.nxt), ack, TIME_WAIT),
         (TIME_WAIT, 'data', lambda s: ('A', s.rcv, s.nxt, b'abc'), ack, TIME_WAIT),
         (TIME_WAIT, 'ACK', lambda s: ('A', s.rcv, s.nxt), nothing, TIME_WAIT),
-        (TIME_WAIT, 'RST (RFC 1337)', lambda s: ('R', s.rcv), nothing, TIME_WAIT),
+        (TIME_WAIT, 'RST elsewhere', lambda s: ('R', s.rcv + 1), nothing, TIME_WAIT),
+        (TIME_WAIT, 'RST before', lambda s: ('R', s.rcv - 1), nothing, TIME_WAIT),
         (TIME_WAIT, 'an old SYN', lambda s: ('S', s.rcv - 100), ack, TIME_WAIT),
         (TIME_WAIT, 'a new SYN (RFC 6191)', lambda s: ('S', s.rcv + 100), lambda s: [('SA', s.out[0][TCP].seq, s.rcv + 101)], TIME_WAIT),
     ])
+
+
+def wait_refused():
+    """3.10.7.3, 3.10.7.4: a peer has the port anew, with numbers below; our last acknowledgement is none of its SYN, and its RST ends the wait"""
+    step.bring(TIME_WAIT)
+    for what, segment, want in (
+            ('an old SYN', ('S', step.rcv - 100), ack(step)),
+            ('RST behind', ('R', step.rcv + 1), []),
+            ('an old SYN again', ('S', step.rcv - 100), ack(step)),
+            ('RST', ('R', step.rcv), []),
+            ('ACK of what was', ('A', step.rcv, step.nxt), [('R', step.nxt, 0)]),
+            ('SYN', ('S', step.rcv - 100), None)):
+        got = step.put(*segment)
+        why = step.expect(TIME_WAIT, what, got, [('SA', got[0][1] if got else 0, step.rcv - 99)] if want is None else want, None)
+        if why:
+            return why
+    return None
 
 
 def challenge_limit():
