@@ -43,16 +43,21 @@ class Panel:
         return out
 
 
-def write(folder, name, heading, panels):
-    """Writes FOLDER/NAME.svg, two panels a row, and returns its path."""
+def text(heading, panels):
+    """The picture, two panels a row."""
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d">' % (2 * (W + GAP) + LEFT, -(-len(panels) // 2) * (H + GAP) + TOP),
            '<style>text{font:12px sans-serif}.t{font-weight:bold}.n{text-anchor:end}.l{text-anchor:middle}.g{stroke:#ddd}</style>',
            '<rect width="100%" height="100%" fill="#fff"/>',
            '<text x="%d" y="18">%s</text>' % (LEFT, heading)]
     for i, panel in enumerate(panels):
         out += panel.draw(LEFT + i % 2 * (W + GAP), TOP + 10 + i // 2 * (H + GAP))
+    return '\n'.join(out + ['</svg>']) + '\n'
+
+
+def write(folder, name, heading, panels):
+    """Writes FOLDER/NAME.svg, and returns its path."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name + '.svg')
     with open(path, 'w') as f:
-        f.write('\n'.join(out + ['</svg>']) + '\n')
+        f.write(text(heading, panels))
     return path

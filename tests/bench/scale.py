@@ -73,6 +73,14 @@ def rate(point):
     return (stats[1]['rx_packets'] - stats[0]['rx_packets']) / (MS / 1000)
 
 
+def picture(rates):
+    """Heading and panels of the plot; rates: axis -> values in 10^6 packets a second."""
+    top = plot.rounded(v for values in rates.values() for v in values)
+    return ('10^6 packets a second received; otherwise %d queues, %d B, RSS %s, %d flows' % (
+        BASE['queues'], BASE['size'], BASE['rss'], BASE['flows']),
+            [plot.Panel(TITLES[axis], AXES[axis], [rates[axis]], top) for axis in AXES])
+
+
 def bench(rep, folder):
     rep.title('scale: frames made, carried by the model and received by one lcore; median of %d interleaved runs of %.1f s' % (
         RUNS, MS / 1000))
@@ -88,8 +96,4 @@ def bench(rep, folder):
     for axis, ps in points.items():
         for p, v in zip(ps, rates[axis]):
             rep.row('scale', '%s %s' % (axis, p[axis]), 'packet rate', v and round(v, 3), 'Mpps')
-    heading = '10^6 packets a second received; otherwise %d queues, %d B, RSS %s, %d flows' % (
-        BASE['queues'], BASE['size'], BASE['rss'], BASE['flows'])
-    top = plot.rounded(v for values in rates.values() for v in values)
-    panels = [plot.Panel(TITLES[axis], AXES[axis], [rates[axis]], top) for axis in AXES]
-    rep.title('plot: %s' % plot.write(folder, 'scale', heading, panels))
+    rep.title('plot: %s' % plot.write(folder, 'scale', *picture(rates)))

@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 os.environ.setdefault('TP_BUILD', 'build')
 os.environ.setdefault('TP_CACHE', '.tp')
 import bench  # noqa: E402
+import plot  # noqa: E402
 import scale  # noqa: E402
 
 cases = tpmd.Cases()
@@ -147,7 +148,7 @@ def picture():
     """The plot of the scale bench: XML, a panel an axis, a point for each rate that was measured and none for the others."""
     rates = {axis: [1.0 + i for i in range(len(values))] for axis, values in scale.AXES.items()}
     rates['flows'][1] = None
-    svg = xml.etree.ElementTree.fromstring(scale.plot(rates))
+    svg = xml.etree.ElementTree.fromstring(plot.text(*scale.picture(rates)))
     names = [e.tag.split('}')[1] for e in svg.iter()]
     want = sum(len(v) for v in scale.AXES.values()) - 1
     heights = [float(e.get('cy')) for e in svg.iter() if e.tag.endswith('circle')][:len(scale.AXES['queues'])]
