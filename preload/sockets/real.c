@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 
 #include "sockets.h"
@@ -14,14 +15,17 @@ const struct real *_Atomic real_known;
 /* A function of libc behind ours; every libc that this is built for has it. */
 #define FIND(member, name) (*(void **)&r->member = dlsym(RTLD_NEXT, name))
 
-/* Several threads may look at once: what one of them found is told as a whole. */
+/*
+ * Several threads may look at once: what one of them found is told as a whole. From malloc(3) nothing may come: an allocator that makes
+ * itself ready calls syscall(2), jemalloc does, and with it this.
+ */
 const struct real *
 real_find(void)
 {
-	struct real *r = calloc(1, sizeof(*r));
+	struct real *r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	const struct real *known = NULL;
 
-	if (r == NULL)
+	if (r == MAP_FAILED)
 		abort();
 	FIND(close, "close");
 	FIND(bind, "bind");
@@ -65,6 +69,6 @@ real_find(void)
 	FIND(socket, "socket");
 	if (atomic_compare_exchange_strong(&real_known, &known, r))
 		return r;
-	free(r);
+	(void)munmap(r, sizeof(*r));
 	return known;
 }
