@@ -24,10 +24,14 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time
 tp_say() { printf 'tp: %s\n' "$*" >&2; }
 tp_die() { printf 'tp: %s\n' "$*" >&2; exit 1; }
 
+# A package whose triggers wait, since another apt-get is at work, is there as well.
 tp_missing_packages() {
 	local p
 	for p in "$@"; do
-		[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || printf '%s ' "$p"
+		case $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) in
+		installed | triggers-pending | triggers-awaited) ;;
+		*) printf '%s ' "$p" ;;
+		esac
 	done
 }
 
@@ -48,8 +52,9 @@ tp_install() { # package...
 		tp_die "apt-get update failed (no network?); see $TP_CACHE/apt.log; still missing: $missing"
 	# Servers among them are started by who needs them, not by their packages.
 	[ -e "$policy" ] || { printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy" && ours=yes; }
+	# Another apt-get, such as that of unattended upgrades, may be at work: it ends.
 	# shellcheck disable=SC2086
-	apt-get -qy install --no-install-recommends $missing >>"$TP_CACHE/apt.log" 2>&1 || rc=$?
+	apt-get -qy -o DPkg::Lock::Timeout=600 install --no-install-recommends $missing >>"$TP_CACHE/apt.log" 2>&1 || rc=$?
 	[ -z "$ours" ] || rm "$policy"
 	[ "$rc" = 0 ] || tp_die "apt-get install failed; see $TP_CACHE/apt.log; wanted: $missing"
 }

@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
 import fabric  # noqa: E402
 import ipoib_rate  # noqa: E402
 import kernel  # noqa: E402
+import lines  # noqa: E402
 import programs  # noqa: E402
 import roce  # noqa: E402
 import scale  # noqa: E402
@@ -29,9 +30,11 @@ RUNS = 3
 SECONDS = 1.0
 BURSTS = 2048
 POLICY_BURSTS = 256
+LINES_ROUNDS = 32
 # What the project set itself: shares of the peer's instructions, instructions, ms, percent.
 GOALS = {'plain': 0.4, 'other': 0.6, 'empty': 20, 'bringup': 100, 'idle': 1.0, 'wake': 100, 'awake': 5, 'tcp': 950, 'tcp-flush': 330,
-         'tcp-conns': 1.25, 'cc': 1.01, 'cc-qps': 1.1, 'ipoib': 1200}
+         'tcp-conns': 1.25, 'cc': 1.01, 'cc-qps': 1.1, 'ipoib': 1200,
+         'inline': 1.3}
 
 
 class Report:
@@ -107,6 +110,38 @@ def cycles(command):
     return statistics.median(float(m.group(1)) for m in found) if all(found) else None
 
 
+def near(cpus):
+    """What two CPUs have in common, by what the kernel says: the nearest thing."""
+    def listed(path):
+        with open('/sys/devices/system/cpu/cpu%d/%s' % (cpus[0], path)) as f:
+            parts = [p.split('-') for p in f.read().strip().split(',')]
+        return any(int(p[0]) <= cpus[1] <= int(p[-1]) for p in parts)
+
+    try:
+        if listed('topology/thread_siblings_list'):
+            return 'two threads of one core'
+        for i in range(8):
+            if listed('cache/index%d/shared_cpu_list' % i):
+                with open('/sys/devices/system/cpu/cpu%d/cache/index%d/level' % (cpus[0], i)) as f:
+                    return 'two cores with one L%s cache' % f.read().strip()
+    except OSError:
+        pass
+    return 'two cores that share no cache'
+
+
+def show_machine(rep):
+    """By which figures of different machines can be understood."""
+    with open('/proc/cpuinfo') as f:
+        model = (re.search(r'^model name\s*: (.*)', f.read(), re.M) or [None, 'unknown processor'])[1].strip()
+    cpus = sorted(os.sched_getaffinity(0))
+    rep.title('machine: %s, %d CPUs' % (model, len(cpus)))
+    if len(cpus) > 1:
+        out = run([os.path.join(BENCH_DIR, 'bench_line'), str(cpus[0]), str(cpus[1])])
+        which = 'CPUs %d and %d: %s' % (cpus[0], cpus[1], near(cpus))
+        rep.row('machine', '%s, %s' % (model, which) if rep.json else which, 'a cache line one way',
+                float(re.search(r'line_ns ([\d.]+)', out).group(1)), 'ns')
+
+
 def bench_datapath(rep):
     ours = os.path.join(BENCH_DIR, 'bench_datapath')
     theirs = os.path.join(CACHE, 'bench', 'upstream_mlx4')
@@ -114,6 +149,7 @@ def bench_datapath(rep):
     rep.title('datapath: per packet (of 64 B, or 1500 B in two buffers or one), bursts of 32, 512 descriptors; peer: DPDK '
               'net_mlx4 %s%s' % (version('libdpdk'),
                                  '' if have_peer else ' (not available: its source package could not be fetched)'))
+    found = {}
     for line in run([ours, 'list']).splitlines():
         direction, name = line.split()
         peer = have_peer and 'n/a' not in run([theirs, direction, name, '1'])
@@ -129,11 +165,14 @@ def bench_datapath(rep):
         rep.row('datapath', case, 'instructions/' + unit, v, 'instr', 'net_mlx4', w)
         rep.row('datapath', case, 'cycles/' + unit, cycles([ours, direction, name]), 'cycles', 'net_mlx4',
                 cycles([theirs, direction, name]) if peer else None)
+        found[case] = v
         if name == 'empty':
             rep.goal('instructions of an empty poll', v, GOALS['empty'], 'instr')
         elif w is not None:
             share = GOALS['plain' if name == 'plain' and direction != 'forward' else 'other']
             rep.goal('instructions of %s against net_mlx4' % case, v, share * w, 'instr')
+    for case, plain in (('tx inline', 'tx plain'), ('tx one-blueflame', 'tx one'), ('tx one-inline', 'tx one')):
+        rep.goal('instructions of %s against %s' % (case, plain), found[case], GOALS['inline'] * found[plain], 'instr')
     bench_verbs_rings(rep)
 
 
@@ -464,6 +503,15 @@ def bench_model(rep):
             rep.row('model', case.replace('_', ' '), metric.replace('_', ' '), float(value), unit)
 
 
+def bench_lines(rep):
+    """Cache lines that a frame makes two cores pass to each other: counted from each access to memory, on caches that lose nothing."""
+    rep.title('lines: cache lines of a forwarded frame of 64 B that the lcore and the card pass to each other, bursts of 32, 64 frames under way')
+    found = lines.count(os.path.join(BENCH_DIR, 'bench_lines'), LINES_ROUNDS)
+    for (name, who), n in sorted(found.items(), key=lambda f: -f[1]):
+        rep.row('lines', name.replace('_', ' '), 'to the card' if who == lines.CARD else 'to the lcore', round(n, 3), 'lines')
+    rep.row('lines', 'all', 'both ways', round(sum(found.values()), 3), 'lines')
+
+
 def bench_roce(rep):
     roce.bench(rep, BENCH_DIR)
 
@@ -500,7 +548,7 @@ def bench_capture(rep):
 
 
 BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'cc': bench_cc, 'qps': bench_qps, 'ipoib': bench_ipoib,
-           'pps': bench_pps, 'scale': bench_scale, 'fabric': bench_fabric, 'bringup': bench_bringup, 'idle': bench_idle, 'polled': bench_polled, 'model': bench_model, 'roce': bench_roce,
+           'pps': bench_pps, 'scale': bench_scale, 'fabric': bench_fabric, 'bringup': bench_bringup, 'idle': bench_idle, 'polled': bench_polled, 'model': bench_model, 'lines': bench_lines, 'roce': bench_roce,
            'verbs-programs': bench_programs, 'kernel': bench_kernel, 'capture': bench_capture, 'sockets': bench_sockets}
 
 
@@ -515,6 +563,7 @@ def main(argv):
         return 2
     rep = Report('--json' in argv)
     failed = 0
+    show_machine(rep)
     for n in names:
         try:
             BENCHES[n](rep)

@@ -21,6 +21,7 @@
 #define BENCH_TSO 0x10u    /* large sends */
 #define BENCH_INLINE 0x20u /* frames that go into the WQE */
 #define BENCH_SCALAR 0x40u /* without vector instructions */
+#define BENCH_BF 0x80u     /* BlueFlame */
 
 typedef uint16_t (*bench_burst)(void *queue, struct rte_mbuf **pkts, uint16_t n);
 

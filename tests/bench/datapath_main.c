@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * datapath list | DIRECTION CASE [BURSTS]: runs bursts of 32 on fabricated rings and prints how many packets went through.
+ * datapath list | DIRECTION CASE [BURSTS]: runs bursts of 32, or of one, on fabricated rings and prints how many packets went through.
  * The instructions are counted from outside (callgrind, collecting only inside burst functions); what the card would do
  * happens between the bursts and is not counted.
  */
@@ -39,6 +39,7 @@ static const struct bench_case {
 	const char *direction, *name;
 	unsigned int way, what;
 	uint32_t frame;
+	uint32_t burst; /* 0: BURST */
 } cases[] = {
 	{"rx", "plain", RX, 0, 64},
 	{"rx", "csum", RX, BENCH_CSUM, 64},
@@ -54,6 +55,10 @@ static const struct bench_case {
 	{"tx", "2-segment", TX, BENCH_SEGS, 1500},
 	{"tx", "tso", TX, BENCH_TSO | BENCH_SEGS, 2000},
 	{"tx", "inline", TX, BENCH_INLINE, 64},
+	{"tx", "one", TX, 0, 64, 1},
+	{"tx", "one-blueflame", TX, BENCH_BF, 64, 1},
+	{"tx", "one-inline", TX, BENCH_INLINE, 64, 1},
+	{"tx", "one-inline-blueflame", TX, BENCH_INLINE | BENCH_BF, 64, 1},
 	{"tx", "1500", TX, 0, 1500},
 	{"forward", "plain", FWD, 0, 64},
 	{"forward", "csum", FWD, BENCH_CSUM, 64},
@@ -69,6 +74,7 @@ struct run {
 	const struct bench_case *c;
 	struct rte_mempool *mp;
 	struct bench_ring rx, tx;
+	uint32_t burst;
 	uint64_t packets, cycles;
 };
 
@@ -115,13 +121,13 @@ receive(struct run *x, struct rte_mbuf **pkts)
 	uint64_t t;
 	uint32_t i;
 
-	for (i = 0; i < BURST; i++)
+	for (i = 0; i < x->burst; i++)
 		write_cqe(&x->rx, c, MLX4_CQE_RECV_SEND);
 	t = rte_rdtsc_precise();
-	n = x->rx.burst(x->rx.queue, pkts, BURST);
+	n = x->rx.burst(x->rx.queue, pkts, (uint16_t)x->burst);
 	x->cycles += rte_rdtsc_precise() - t;
-	if (n != BURST) {
-		fprintf(stderr, "%u packets received, wanted %u\n", n, BURST);
+	if (n != x->burst) {
+		fprintf(stderr, "%u packets received, wanted %u\n", n, x->burst);
 		return -EIO;
 	}
 	for (i = 0; i < n; i++) {
@@ -168,9 +174,9 @@ make(struct run *x, struct rte_mbuf **pkts)
 	struct rte_mbuf *more[BURST];
 	uint32_t i;
 
-	if (rte_pktmbuf_alloc_bulk(x->mp, pkts, BURST) != 0 || rte_pktmbuf_alloc_bulk(x->mp, more, BURST) != 0)
+	if (rte_pktmbuf_alloc_bulk(x->mp, pkts, x->burst) != 0 || rte_pktmbuf_alloc_bulk(x->mp, more, x->burst) != 0)
 		return -ENOMEM;
-	for (i = 0; i < BURST; i++) {
+	for (i = 0; i < x->burst; i++) {
 		uint32_t first = x->c->what & BENCH_SEGS ? RTE_MIN(SMALL_ROOM, x->c->frame) : x->c->frame;
 
 		pkts[i]->data_len = (uint16_t)first;
@@ -217,16 +223,16 @@ transmit(struct run *x, struct rte_mbuf **pkts)
 	uint32_t i, blocks;
 	uint16_t n;
 
-	for (i = 0; i < BURST; i++)
+	for (i = 0; i < x->burst; i++)
 		ask(x->c, pkts[i]);
 	t = rte_rdtsc_precise();
-	n = x->tx.burst(x->tx.queue, pkts, BURST);
+	n = x->tx.burst(x->tx.queue, pkts, (uint16_t)x->burst);
 	x->cycles += rte_rdtsc_precise() - t;
-	if (n != BURST) {
-		fprintf(stderr, "%u packets taken, wanted %u\n", n, BURST);
+	if (n != x->burst) {
+		fprintf(stderr, "%u packets taken, wanted %u\n", n, x->burst);
 		return -EIO;
 	}
-	for (i = 0; i < BURST; i++, x->tx.sq_ci += blocks) {
+	for (i = 0; i < x->burst; i++, x->tx.sq_ci += blocks) {
 		blocks = execute(x);
 		if (blocks == 0)
 			return -EIO;
@@ -242,8 +248,8 @@ empty_polls(struct run *x)
 	uint32_t i;
 	uint16_t n = 0;
 
-	for (i = 0; i < BURST; i++)
-		n |= x->rx.burst(x->rx.queue, pkts, BURST);
+	for (i = 0; i < x->burst; i++)
+		n |= x->rx.burst(x->rx.queue, pkts, (uint16_t)x->burst);
 	x->cycles += rte_rdtsc_precise() - t;
 	return n == 0 ? 0 : -EIO;
 }
@@ -254,7 +260,7 @@ one_burst(struct run *x)
 	struct rte_mbuf *pkts[BURST];
 	int rc;
 
-	x->packets += BURST;
+	x->packets += x->burst;
 	if (x->c->way & EMPTY)
 		return empty_polls(x);
 	rc = x->c->way & RX ? receive(x, pkts) : make(x, pkts);
@@ -262,7 +268,7 @@ one_burst(struct run *x)
 		return rc;
 	if (x->c->way & TX)
 		return transmit(x, pkts);
-	rte_pktmbuf_free_bulk(pkts, BURST);
+	rte_pktmbuf_free_bulk(pkts, x->burst);
 	return 0;
 }
 
@@ -290,7 +296,7 @@ prepare(struct run *x)
 static int
 measure(const struct bench_case *c, uint32_t bursts)
 {
-	struct run x = {.c = c};
+	struct run x = {.c = c, .burst = c->burst != 0 ? c->burst : BURST};
 	int rc = prepare(&x);
 
 	if (rc == -ENOTSUP) {

@@ -21,6 +21,7 @@
 #define INLINE_MAX 104u
 #define MTU 1500u
 #define MAX_GSO (1u << 17)
+#define BF_REG_SIZE 512u
 #define REFILL_MIN 32u /* as rxq.c chooses for this ring size */
 
 int mlx4_logtype;
@@ -132,7 +133,8 @@ bench_rx_queue(struct rte_mempool *mp, uint16_t desc, unsigned int what, struct 
 int
 bench_tx_queue(uint16_t desc, unsigned int what, struct bench_ring *r)
 {
-	static uint8_t uar[MLX4_UAR_PAGE_SIZE] __rte_aligned(MLX4_UAR_PAGE_SIZE);
+	static uint8_t uar[MLX4_UAR_PAGE_SIZE] __rte_aligned(MLX4_UAR_PAGE_SIZE),
+		bf[BF_REG_SIZE] __rte_aligned(BF_REG_SIZE);
 	uint32_t blocks = 2u * desc;
 	struct mlx4_txq *q = zalloc(sizeof(*q), 64);
 
@@ -156,6 +158,10 @@ bench_tx_queue(uint16_t desc, unsigned int what, struct bench_ring *r)
 	q->cq_mask = r->cqmask = blocks - 1;
 	if (what & BENCH_INLINE)
 		q->inline_max = INLINE_MAX;
+	if (what & BENCH_BF) {
+		q->bf = bf;
+		q->bf_half = sizeof(bf) / 2;
+	}
 	mlx4_txq_lengths(q, MTU);
 	q->max_desc = MLX4_SEND_WQE_MAX;
 	q->max_gso = MAX_GSO;

@@ -123,7 +123,7 @@ bench_tx_queue(uint16_t desc, unsigned int what, struct bench_ring *r)
 	struct txq *q = rte_zmalloc(NULL, sizeof(*q), 64);
 	struct txq_elt *elts = rte_zmalloc(NULL, desc * sizeof(*elts), 64);
 
-	if (what & (BENCH_VLAN | BENCH_INLINE | BENCH_SCALAR))
+	if (what & (BENCH_VLAN | BENCH_INLINE | BENCH_SCALAR | BENCH_BF))
 		return -ENOTSUP;
 	r->sq = rte_zmalloc(NULL, (size_t)blocks * MLX4_TXBB_SIZE, 4096);
 	r->sqmask = blocks - 1;

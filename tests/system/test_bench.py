@@ -58,8 +58,15 @@ def real():
     bad = [w for w in map(wrong, lines) if w]
     if p.returncode != 0 or bad:
         return '%d %s %s' % (p.returncode, bad[:3], p.stderr[-300:])
-    names = {json.loads(line)['bench'] for line in lines}
-    if names != {'bringup', 'model'} or len(lines) < 5:
+    rows = [json.loads(line) for line in lines]
+    names = {r['bench'] for r in rows}
+    machine = [r for r in rows if r['bench'] == 'machine']
+    with open('/proc/cpuinfo') as f:
+        text = f.read()
+    cpus = len(os.sched_getaffinity(0))
+    if len(machine) != (cpus > 1) or any(m['value'] <= 0 or m['case'].split(', CPUs')[0] not in text for m in machine):
+        return 'of %d CPUs: %s' % (cpus, machine)
+    if names - {'machine'} != {'bringup', 'model'} or len(lines) < 5:
         return '%d rows of %s' % (len(lines), names)
     return None if 'Goals' in p.stderr else 'no goals on standard error: %r' % p.stderr
 

@@ -274,8 +274,24 @@ def ends_at_once():
     return None
 
 
+def packages():
+    """A package whose triggers wait is installed: another apt-get at work must not make ./tp install anything."""
+    states = {'a': 'installed', 'b': 'triggers-pending', 'c': 'triggers-awaited', 'd': 'half-configured', 'e': 'config-files', 'f': None}
+    with tpmd.scratch() as d:
+        query = os.path.join(d, 'dpkg-query')
+        with open(query, 'w', encoding='ascii') as f:
+            f.write('#!/bin/sh\nfor p; do :; done\ncase $p in\n')
+            f.writelines('%s) printf %s ;;\n' % (p, s) if s else '%s) exit 1 ;;\n' % p for p, s in states.items())
+            f.write('esac\n')
+        os.chmod(query, 0o755)
+        p = subprocess.run(['bash', '-c', '. scripts/common.sh && PATH=%s:$PATH && tp_missing_packages %s' % (d, ' '.join(states))], cwd=ROOT,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    return None if p.stdout.split() == ['d', 'e', 'f'] else '%r %s' % (p.stdout, p.stderr[-300:])
+
+
 for name, fn in (('memory', memory), ('given', given), ('ordinary-user', ordinary_user),
                  ('build-of-another', build_of_another), ('causes', causes), ('cpus', cpus),
-                 ('workers', workers), ('card-thread', card_thread), ('hugepages', hugepages), ('ends-at-once', ends_at_once)):
+                 ('workers', workers), ('card-thread', card_thread), ('hugepages', hugepages), ('ends-at-once', ends_at_once),
+                 ('packages', packages)):
     cases.run('start-' + name, fn)
 cases.exit()

@@ -14,8 +14,8 @@
 #include "devargs.h"
 #include "drivers/mlx4/health/health.h"
 #include "drivers/mlx4/hca/port/type.h"
+#include "drivers/mlx4/tx/queue.h"
 
-#define TX_INLINE_MAX 104u
 #define SENSOR_BITS "bits of 0xf0058"
 
 int
@@ -152,7 +152,7 @@ parse_inline(const char *dev, const char *key, const char *value, void *arg)
 	uint64_t v;
 	int rc;
 
-	rc = mlx4_arg_number(dev, key, value, 0, TX_INLINE_MAX, &v);
+	rc = mlx4_arg_number(dev, key, value, 0, MLX4_TX_INLINE_MAX, &v);
 	if (rc == 0)
 		*len = v;
 	return rc;

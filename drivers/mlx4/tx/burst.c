@@ -25,9 +25,8 @@ static_assert((uint32_t)(TX_SLOW_FLAGS | RTE_MBUF_F_TX_TCP_CKSUM) == 0, "flags")
 /* Buffers of chains that go back to their pool in one call. */
 #define TX_PUT_MAX 64u
 
-/* Out of line: the copy into the pool's cache is long code, and runs once per burst. */
-static __rte_noinline void
-put_bulk(struct rte_mempool *mp, struct rte_mbuf **m, uint32_t n)
+void
+mlx4_tx_put_bulk(struct rte_mempool *mp, struct rte_mbuf **m, uint32_t n)
 {
 	rte_mempool_put_bulk(mp, (void **)m, n);
 }
@@ -55,62 +54,62 @@ free_plain(struct rte_mbuf **elts, uint32_t n)
 				break;
 		}
 		if (likely(i != from))
-			put_bulk(mp, &elts[from], i - from);
+			mlx4_tx_put_bulk(mp, &elts[from], i - from);
 		else
 			rte_pktmbuf_free(elts[i++]);
 	}
 }
 
 /*
- * A block behind the first of a WQE holds payload: it gets the wrong phase before the card comes there again. The first
- * block needs no stamp, its control dword has the phase of the pass that is over.
+ * The same for slots of any kind, from a position on until another one. A block behind the first of a WQE holds payload: it gets
+ * the wrong phase before the card comes there again. The first block needs no stamp, its control dword has the phase of the pass
+ * that is over.
  */
-static __rte_always_inline void
-stamp(const struct mlx4_txq *q, uint32_t pos)
-{
-	rte_be32_t phase = pos & (q->sq_mask + 1) ? RTE_BE32(MLX4_CTRL_OWN) : 0;
-	uint32_t at = pos & q->sq_mask;
-
-	*(rte_be32_t *)(void *)(q->sq + ((size_t)at << MLX4_LG_TXBB)) = RTE_BE32(0x7fffffffu) | phase;
-}
-
-/* The same as free_plain for slots of any kind. */
 static __rte_noinline void
 free_mixed(struct mlx4_txq *q, uint32_t from, uint32_t to)
 {
-	struct rte_mbuf *put[TX_PUT_MAX], **const elts = q->elts;
+	struct rte_mbuf *put[TX_PUT_MAX];
 	struct rte_mempool *mp = NULL;
 	const uint32_t mask = q->sq_mask;
 	uint32_t n = 0;
 
-	for (; from != to; from++) {
-		struct rte_mbuf *m = elts[from & mask], *next;
+	while (from != to) {
+		uint32_t at = from & mask, run = RTE_MIN(to - from, mask + 1 - at);
+		const rte_be32_t stamp = RTE_BE32(0x7fffffffu) | (from & (mask + 1) ? RTE_BE32(MLX4_CTRL_OWN) : 0);
+		struct rte_mbuf **elt = &q->elts[at], **const end = elt + run, *m, *next;
+		uint8_t *block = q->sq + ((size_t)at << MLX4_LG_TXBB);
 
-		if (m == MLX4_TX_INNER) {
-			stamp(q, from);
-			continue;
-		}
-		/* NULL: nothing was kept. */
-		for (; m != NULL; m = next) {
-			next = m->next;
-			if (unlikely(not_simple(m) != 0)) {
-				rte_pktmbuf_free_seg(m);
+		from += run;
+		/* Inner blocks, and those that kept nothing: to stamp these, too, is sooner done than to tell them apart. */
+		for (; elt != end && (uintptr_t)*elt <= (uintptr_t)MLX4_TX_INNER; elt++, block += MLX4_TXBB_SIZE)
+			*(rte_be32_t *)(void *)block = stamp;
+		for (; elt != end; elt++, block += MLX4_TXBB_SIZE) {
+			m = *elt;
+			if (m == MLX4_TX_INNER) {
+				*(rte_be32_t *)(void *)block = stamp;
 				continue;
 			}
-			if (unlikely(m->pool != mp || n == TX_PUT_MAX)) {
-				if (n != 0)
-					put_bulk(mp, put, n);
-				mp = m->pool;
-				n = 0;
+			for (; m != NULL; m = next) {
+				next = m->next;
+				if (unlikely(not_simple(m) != 0)) {
+					rte_pktmbuf_free_seg(m);
+					continue;
+				}
+				if (unlikely(m->pool != mp || n == TX_PUT_MAX)) {
+					if (n != 0)
+						mlx4_tx_put_bulk(mp, put, n);
+					mp = m->pool;
+					n = 0;
+				}
+				if (next != NULL)
+					m->next = NULL;
+				m->nb_segs = 1;
+				put[n++] = m;
 			}
-			if (next != NULL)
-				m->next = NULL;
-			m->nb_segs = 1;
-			put[n++] = m;
 		}
 	}
 	if (n != 0)
-		put_bulk(mp, put, n);
+		mlx4_tx_put_bulk(mp, put, n);
 }
 
 /* Gives back what is between sq_ci and end. */
@@ -130,9 +129,9 @@ free_until(struct mlx4_txq *q, uint32_t end)
 	} else if (q->fast_free) {
 		struct rte_mempool *mp = q->elts[from]->pool;
 
-		put_bulk(mp, &q->elts[from], first);
+		mlx4_tx_put_bulk(mp, &q->elts[from], first);
 		if (unlikely(n != first))
-			put_bulk(mp, q->elts, n - first);
+			mlx4_tx_put_bulk(mp, q->elts, n - first);
 	} else {
 		free_plain(&q->elts[from], first);
 		if (unlikely(n != first))
@@ -199,23 +198,6 @@ reclaim(struct mlx4_txq *q)
 		free_until(q, end);
 }
 
-/* Control dword 2 by the three checksum bits of ol_flags: L4 type in the low two, IP in the third. */
-#define L4(x) (RTE_MBUF_F_TX_##x##_CKSUM / RTE_MBUF_F_TX_TCP_CKSUM)
-#define IP (RTE_MBUF_F_TX_IP_CKSUM / RTE_MBUF_F_TX_TCP_CKSUM)
-static_assert(L4(TCP) == 1 && L4(SCTP) == 2 && L4(UDP) == 3 && IP == 4, "the checksum request is three bits in a row");
-static const rte_be32_t plain_flags[8] = {
-	[0] = RTE_BE32(MLX4_CTRL_NO_ICRC),
-	[L4(TCP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_L4_CSUM),
-	[L4(SCTP)] = RTE_BE32(MLX4_CTRL_NO_ICRC),
-	[L4(UDP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_L4_CSUM),
-	[IP] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM),
-	[IP | L4(TCP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM),
-	[IP | L4(SCTP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM),
-	[IP | L4(UDP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM),
-};
-#undef IP
-#undef L4
-
 /* What the loops below need of a queue, in locals: their stores might alias the queue otherwise. */
 struct tx_const {
 	uint64_t lkey_hi;
@@ -223,13 +205,6 @@ struct tx_const {
 	uint32_t plain_from, plain_span;
 	rte_be32_t opcode;
 };
-
-/* A WQE that looks for its completion: its queue remembers where it ends. */
-static __rte_always_inline void
-note_end(struct mlx4_txq *q, uint32_t end)
-{
-	q->ends[q->ends_pi++ & q->cq_mask] = end;
-}
 
 /*
  * Posts a packet of one segment without TSO in a block, in the order of the addresses but for the half of the control segment that
@@ -247,7 +222,7 @@ post_plain_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_c
 	if (unlikely(m->nb_segs != 1 || (ol & MLX4_TX_UPPER(TX_SLOW_FLAGS)) != want ||
 		     len - k.plain_from >= k.plain_span - tag))
 		return false;
-	word = mlx4_word_pair(plain_flags[(ol / MLX4_TX_UPPER(RTE_MBUF_F_TX_TCP_CKSUM)) & 7] | cqe, 0);
+	word = mlx4_word_pair(mlx4_tx_plain_flags(ol) | cqe, 0);
 	*sum += len;
 	mlx4_data_set((void *)(ctrl + 1), len, k.lkey_hi, rte_mbuf_data_iova(m));
 	memcpy(&ctrl->flags, &word, sizeof(word));
@@ -289,7 +264,7 @@ post_run(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts, u
 		if (i == n || !post_plain_one(ctrl, pkts[i], k, RTE_BE32(MLX4_CTRL_CQE), &sum, tagged))
 			break;
 		elt[i] = pkts[i];
-		note_end(q, pi + (uint32_t)++i);
+		mlx4_tx_note_end(q, pi + (uint32_t)++i);
 		ctrl += TX_SHORT_SEGS + 1;
 	}
 out:
@@ -340,7 +315,7 @@ post_short_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_c
 	if (unlikely(is_general(m, k.plain_from, k.plain_span) ||
 		     !short_segments((void *)(ctrl + 1), m, segs, k.lkey_hi)))
 		return 0;
-	word = mlx4_word_pair(plain_flags[(ol / RTE_MBUF_F_TX_TCP_CKSUM) & 7] | cqe, 0);
+	word = mlx4_word_pair(mlx4_tx_plain_flags(MLX4_TX_UPPER(ol)) | cqe, 0);
 	if (ol & RTE_MBUF_F_TX_VLAN)
 		dw1 |= MLX4_CTRL_INS_CVLAN | (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT;
 	*sum += m->pkt_len;
@@ -379,7 +354,7 @@ post_short(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts,
 			break;
 		seen |= segs;
 		elt[i] = pkts[i];
-		note_end(q, pi + ++i);
+		mlx4_tx_note_end(q, pi + ++i);
 		ctrl += TX_SHORT_SEGS + 1;
 	}
 out:
@@ -393,8 +368,8 @@ out:
 }
 
 /*
- * Posts packets of any kind as long as they are not for the two loops above. Returns how many it is done with, or
- * -ENOSPC when the ring or the pool has no room for the next one.
+ * Posts packets of any kind as long as they are not for the loops above, one where most go inline. Returns how many it is done
+ * with, or -ENOSPC when the ring or the pool has no room for the next one.
  */
 static __rte_noinline int
 post_general(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes, uint32_t *dropped)
@@ -420,7 +395,7 @@ post_general(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *b
 		else
 			*bytes += len;
 		i++;
-	} while (i < n && is_general(pkts[i], from, span));
+	} while (i < n && !q->inlines && is_general(pkts[i], from, span));
 	return (int)i;
 }
 
@@ -434,7 +409,7 @@ ring_doorbell(struct mlx4_txq *q, uint32_t first, uint32_t wqes)
 }
 
 static __rte_always_inline uint16_t
-tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags)
+tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags, const bool inlines)
 {
 	struct tx_const k = {
 		.lkey_hi = mlx4_data_hi(q->lkey), .plain_from = q->plain_from, .plain_span = q->plain_span};
@@ -448,11 +423,18 @@ tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags
 	if (unlikely(q->broken))
 		return 0;
 	while (i < n) {
-		uint32_t room = q->sq_room - (q->sq_pi - q->sq_ci);
-		uint32_t to_end = q->sq_mask + 1 - (q->sq_pi & q->sq_mask);
-		uint32_t most = RTE_MIN(room, to_end), run = RTE_MIN(n - i, most), done = 0;
+		uint32_t room, to_end, most, run, done = 0;
 		int used;
 
+		if (inlines) {
+			i += mlx4_tx_inline(q, pkts + i, n - i, &bytes);
+			if (i == n)
+				break;
+		}
+		room = q->sq_room - (q->sq_pi - q->sq_ci);
+		to_end = q->sq_mask + 1 - (q->sq_pi & q->sq_mask);
+		most = RTE_MIN(room, to_end);
+		run = RTE_MIN(n - i, most);
 		k.opcode = rte_cpu_to_be_32(MLX4_OP_SEND | (q->sq_pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
 		k.head = mlx4_word_pair(k.opcode, RTE_BE32(2));
 		if (!tags)
@@ -482,16 +464,31 @@ tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags
 	return (uint16_t)i;
 }
 
+/* Out of line, so that the choice between the two needs no register to be saved. */
+static __rte_noinline uint16_t
+tx_burst_plain(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n)
+{
+	return tx_burst(q, pkts, n, false, false);
+}
+
+static __rte_noinline uint16_t
+tx_burst_inline(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n)
+{
+	return tx_burst(q, pkts, n, false, true);
+}
+
 uint16_t
 mlx4_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n)
 {
-	return tx_burst(txq, pkts, n, false);
+	struct mlx4_txq *q = txq;
+
+	return unlikely(q->inlines) ? tx_burst_inline(q, pkts, n) : tx_burst_plain(q, pkts, n);
 }
 
 uint16_t
 mlx4_tx_burst_tagged(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n)
 {
-	return tx_burst(q, pkts, n, true);
+	return tx_burst(q, pkts, n, true, false);
 }
 
 /* What the application must not send; rte_errno says why. The packet at the returned index is the first bad one. */

@@ -49,11 +49,12 @@ struct mlx4_txq {
 	uint32_t plain_span; /* how many such lengths there are from that on */
 	bool fast_free;      /* all mbufs come from one pool and have one owner */
 	bool mixed;          /* there are such slots in flight */
-	bool broken; /* the QP is in the error state; whoever sends leaves the rest alone until it is taken back */
-	bool parked; /* and knows it */
+	bool broken;  /* the QP is in the error state; whoever sends leaves the rest alone until it is taken back */
+	bool inlines; /* frames may go inline, by inline_max, and have no MAC loopback */
 	volatile uint8_t *bf; /* BlueFlame page or NULL */
 	uint64_t packets, bytes, errors;
 	uint64_t lost_packets, lost_bytes; /* of those counted as sent: the QP failed */
+	bool parked;                       /* broken, and the sender knows it */
 	/* used by the general path */
 	uint16_t inline_max; /* bytes; 0: never inline */
 	uint16_t frame_max;  /* bytes of a frame without FCS, with the tag that the card inserts: by the port's MTU */
@@ -117,6 +118,9 @@ struct mlx4_txq {
 /* Every frame takes the general path, which looks at frame_max; far from any length. */
 #define MLX4_TX_NONE_PLAIN (UINT32_C(1) << 31)
 
+/* Octets of the longest frame that may go into its WQE, which has two blocks then. */
+#define MLX4_TX_INLINE_MAX 104u
+
 /* At this MTU; again when what goes inline changes. The general path is for frames that go inline, and for all with a MAC loopback. */
 static inline void
 mlx4_txq_lengths(struct mlx4_txq *q, uint32_t mtu)
@@ -129,6 +133,7 @@ mlx4_txq_lengths(struct mlx4_txq *q, uint32_t mtu)
 	q->plain_span = q->mac_loopback ? RTE_VLAN_HLEN : RTE_MAX(q->frame_max, last + RTE_VLAN_HLEN) - last;
 	if (q->mac_loopback)
 		q->plain_from = UINT32_MAX;
+	q->inlines = q->inline_max >= MLX4_INLINE_MIN && !q->mac_loopback;
 }
 
 /* bursts (burst.c) */

@@ -9,6 +9,8 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
+#include "drivers/mlx4/hca/bf.h"
+
 #include "wqe.h"
 
 #define BLOCKS_MAX ((MLX4_SEND_WQE_MAX + MLX4_TXBB_SIZE - 1) / MLX4_TXBB_SIZE)
@@ -477,20 +479,15 @@ mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
 bool
 mlx4_tx_blueflame(struct mlx4_txq *q, uint32_t first)
 {
-	uint32_t blocks = q->sq_pi - first, at = first & q->sq_mask, i;
+	uint32_t blocks = q->sq_pi - first, at = first & q->sq_mask;
 	struct mlx4_wqe_ctrl *c = (void *)(q->sq + ((size_t)at << MLX4_LG_TXBB));
-	const uint64_t *src = (const void *)c;
-	volatile uint64_t *dst = (volatile void *)(q->bf + q->bf_off);
 
 	if (blocks * MLX4_TXBB_SIZE > q->bf_half || at + blocks > q->sq_mask + 1 ||
 	    (c->vlan_ds & RTE_BE32(MLX4_CTRL_INS_CVLAN)))
 		return false;
 	c->vlan_ds |= rte_cpu_to_be_32(q->qpn << 8);
 	c->owner_opcode |= rte_cpu_to_be_32((first & 0xffff) << MLX4_CTRL_BF_INDEX_SHIFT);
-	rte_io_wmb();
-	for (i = 0; i < blocks * MLX4_TXBB_SIZE / sizeof(*src); i++)
-		dst[i] = src[i];
-	rte_io_wmb();
+	mlx4_bf_copy(q->bf + q->bf_off, c, blocks * MLX4_TXBB_SIZE);
 	q->bf_off ^= q->bf_half;
 	return true;
 }

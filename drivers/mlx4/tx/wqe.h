@@ -32,6 +32,36 @@ mlx4_tx_csum_bits(uint64_t ol_flags)
 	return f;
 }
 
+/* Control dword 2 by the three checksum bits of the upper half of ol_flags: L4 type in the low two, IP in the third. */
+static __rte_always_inline rte_be32_t
+mlx4_tx_plain_flags(uint32_t ol)
+{
+#define L4(x) (RTE_MBUF_F_TX_##x##_CKSUM / RTE_MBUF_F_TX_TCP_CKSUM)
+#define IP (RTE_MBUF_F_TX_IP_CKSUM / RTE_MBUF_F_TX_TCP_CKSUM)
+	static_assert(L4(TCP) == 1 && L4(SCTP) == 2 && L4(UDP) == 3 && IP == 4, "three bits in a row");
+	static const rte_be32_t flags[8] = {
+		[0] = RTE_BE32(MLX4_CTRL_NO_ICRC),
+		[L4(TCP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_L4_CSUM),
+		[L4(SCTP)] = RTE_BE32(MLX4_CTRL_NO_ICRC),
+		[L4(UDP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_L4_CSUM),
+		[IP] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM),
+		[IP | L4(TCP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM),
+		[IP | L4(SCTP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM),
+		[IP | L4(UDP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM),
+	};
+#undef IP
+#undef L4
+
+	return flags[(ol / MLX4_TX_UPPER(RTE_MBUF_F_TX_TCP_CKSUM)) & 7];
+}
+
+/* A WQE that asks for its completion: its queue remembers where it ends. */
+static __rte_always_inline void
+mlx4_tx_note_end(struct mlx4_txq *q, uint32_t end)
+{
+	q->ends[q->ends_pi++ & q->cq_mask] = end;
+}
+
 /* Bytes in the first block behind the control segment and the four bytes that begin an inline or an LSO segment. */
 #define MLX4_TX_INLINE_FIRST (MLX4_TXBB_SIZE - MLX4_DS_SIZE - 4)
 
@@ -50,7 +80,7 @@ mlx4_tx_cqe_bits(struct mlx4_txq *q, uint32_t at, uint32_t blocks)
 
 	if (((at ^ end) & ~(MLX4_TX_CQE_EVERY - 1)) == 0)
 		return 0;
-	q->ends[q->ends_pi++ & q->cq_mask] = end;
+	mlx4_tx_note_end(q, end);
 	return MLX4_CTRL_CQE;
 }
 
@@ -95,6 +125,10 @@ mlx4_data_set_but_len(struct mlx4_wqe_data *d, uint64_t lkey_hi, rte_iova_t addr
 	d->addr = rte_cpu_to_be_64(addr);
 }
 
+/* burst.c: mbufs that nothing is wrong with, of one pool. Out of line, since it is long code that runs once a burst. */
+void mlx4_tx_put_bulk(struct rte_mempool *mp, struct rte_mbuf **m, uint32_t n);
+/* burst_inline.c: posts frames that go into their WQE as long as they are of the usual form. As below. */
+uint32_t mlx4_tx_inline(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes);
 /* burst_lso.c: posts large sends as long as they are of the usual form. Returns how many; adds their lengths to *bytes. */
 uint32_t mlx4_tx_lso(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes);
 /* Posts any packet. Returns the blocks used, 0 (dropped and counted), or -ENOSPC: room does not suffice. */

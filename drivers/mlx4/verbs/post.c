@@ -7,6 +7,8 @@
  */
 #include <errno.h>
 
+#include "drivers/mlx4/hca/bf.h"
+
 #include "wqe.h"
 
 #define SRQ_LG_ONE 5u /* of a shared receive queue's WQE with one element */
@@ -19,25 +21,14 @@ static __rte_noinline bool
 blueflame(struct mlx4_roce_qp *q, uint32_t head)
 {
 	struct mlx4_wqe_ctrl *c = (void *)q->slots[head & q->sq_mask].wqe;
-	uint32_t len = (rte_be_to_cpu_32(c->vlan_ds) & MLX4_CTRL_DS_MASK) * MLX4_DS_SIZE, i;
-	volatile uint64_t *dst = (volatile void *)(q->bf + q->bf_off);
-	const uint64_t *src = (const void *)c, *end;
+	uint32_t len = (rte_be_to_cpu_32(c->vlan_ds) & MLX4_CTRL_DS_MASK) * MLX4_DS_SIZE;
 
 	len = RTE_ALIGN_CEIL(len, MLX4_TXBB_SIZE);
 	if (unlikely(len > q->bf_half))
 		return false;
 	c->vlan_ds |= q->db_val;
 	c->owner_opcode |= rte_cpu_to_be_32((head & 0xffff) << MLX4_CTRL_BF_INDEX_SHIFT);
-	rte_io_wmb();
-	end = src + len / sizeof(*src);
-	do {
-#pragma GCC unroll 8
-		for (i = 0; i < MLX4_TXBB_SIZE / sizeof(*src); i++)
-			dst[i] = src[i];
-		src += MLX4_TXBB_SIZE / sizeof(*src);
-		dst += MLX4_TXBB_SIZE / sizeof(*src);
-	} while (src != end);
-	rte_io_wmb();
+	mlx4_bf_copy(q->bf + q->bf_off, c, len);
 	q->bf_off ^= q->bf_half;
 	return true;
 }
