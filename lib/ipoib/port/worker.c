@@ -65,14 +65,15 @@ follow_pkey(struct ipoib_port *p, int index)
 {
 	if (index < 0 || (index == p->pkey_index && p->ready && !ipoib_queues_broken(p)))
 		return;
+	/* Bursts of a port that waits for its partition give buffers to the card, too: none runs until the queues are filled. */
+	ipoib_publish(p, NULL);
+	p->core.dirty = true;
 	if (p->ready) {
 		IPOIB_LOG(NOTICE, "port %u: queue pairs start again with P_Key index %d", p->port_id, index);
-		ipoib_publish(p, NULL);
 		ipoib_groups_stop(&p->core);
 		ipoib_conns_close(&p->core);
 		p->core.place.active = false;
 		ipoib_queues_reset(p);
-		p->core.dirty = true;
 	}
 	p->pkey_index = index;
 	ipoib_queues_ready(p);
