@@ -366,6 +366,7 @@ struct tpm_port {
 	bool mcast_filter;
 	struct tpm_steer *steer;
 	struct tp_wire *wire;
+	struct tpm_port *direct; /* the card's other port, when the wire leads straight to it; NULL */
 	struct tpm_impair_state *impair;
 	struct tpm_port_counters c;
 	uint64_t tx_ip_sums, tx_l4_sums; /* frames with checksums that a WQE asked for */

@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+#include "lib/roce/engine/place.h"
 #include "alike.h"
 
 #define OCTETS_AT (2 * TPM_ETH_ALEN)
@@ -157,6 +158,40 @@ copy_avx2(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
 	copy_32(dst + len - 32, src + len - 32);
 	return tpm_csum_right(sum);
 }
+
+/* One store, as those of tre_place(). */
+AVX2_INLINE __m256i
+place_32(uint8_t *dst, const uint8_t *src)
+{
+	__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)src);
+
+	*(volatile __m256i_u *)(void *)dst = v;
+	return v;
+}
+
+AVX2 static bool
+place_avx2(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src, uint32_t off)
+{
+	const uint32_t vectors = (a->end32 - a->from) / 32;
+	__m256i s0 = _mm256_setzero_si256(), s1 = s0;
+	uint32_t at = a->from;
+	uint64_t sum;
+
+	tre_place(dst + off, src + off, at - off);
+	for (unsigned int i = vectors / 4; i != 0; i--, at += 128) {
+		s0 = add_words(s0, place_32(dst + at, src + at));
+		s1 = add_words(s1, place_32(dst + at + 32, src + at + 32));
+		s0 = add_words(s0, place_32(dst + at + 64, src + at + 64));
+		s1 = add_words(s1, place_32(dst + at + 96, src + at + 96));
+	}
+	for (; at != a->end32; at += 32)
+		s0 = add_words(s0, place_32(dst + at, src + at));
+	tre_place(dst + at, src + at, a->len - at);
+	sum = a->pseudo + all_words(_mm256_add_epi32(s0, s1), 16 * vectors);
+	for (; at != a->end8; at += 8)
+		sum = tpm_csum_add(sum, tpm_raw64(src + at));
+	return tpm_csum_right(tpm_csum_add(sum, tpm_raw64(src + a->end - 8) >> a->shift));
+}
 #endif /* __x86_64__ */
 
 bool
@@ -167,5 +202,16 @@ tpm_alike_copy(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
 		return copy_avx2(a, dst, src);
 #endif
 	memcpy(dst, src, a->len);
+	return tpm_alike_l4_right(a, src);
+}
+
+bool
+tpm_alike_place(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src, uint32_t off)
+{
+#ifdef __x86_64__
+	if (tpm_likely(has_avx2))
+		return place_avx2(a, dst, src, off);
+#endif
+	tre_place(dst + off, src + off, a->len - off);
 	return tpm_alike_l4_right(a, src);
 }

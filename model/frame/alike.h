@@ -44,14 +44,12 @@ struct tpm_alike {
 	uint32_t head;          /* octets that each has in its first piece, at least */
 } __attribute__((aligned(64)));
 
-/* Has a frame, which begins at d, what the first one of its kind had? */
+/* Has a frame of the same shape, which begins at d, what the first one of its kind had? */
 static inline bool
-tpm_is_alike(const struct tpm_alike *a, const struct tp_frame *f, const uint8_t *d)
+tpm_is_alike_within(const struct tpm_alike *a, const uint8_t *d)
 {
 	const uint8_t *o = d + 2 * TPM_ETH_ALEN;
 
-	if (tpm_frame_shape(f) != a->shape)
-		return false;
 #ifdef __SSE4_1__
 	if (_mm_testz_si128(_mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)o),
 					  *(const __m128i *)(const void *)a->want),
@@ -63,6 +61,15 @@ tpm_is_alike(const struct tpm_alike *a, const struct tp_frame *f, const uint8_t 
 		return false;
 #endif
 	return tpm_raw16(d + a->at) == a->two;
+}
+
+/* The same of any frame. */
+static inline bool
+tpm_is_alike(const struct tpm_alike *a, const struct tp_frame *f, const uint8_t *d)
+{
+	if (tpm_frame_shape(f) != a->shape)
+		return false;
+	return tpm_is_alike_within(a, d);
 }
 
 /* Of a frame without C-tag, of TPM_ALIKE_MIN octets at least, with a type, all headers in its first piece. */
@@ -96,5 +103,7 @@ tpm_alike_l4_right(const struct tpm_alike *a, const uint8_t *d)
 
 /* Copies a frame of a kind with TPM_ALIKE_RUN, and says the same. */
 bool tpm_alike_copy(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src);
+/* The same of its octets from off on, which is not behind where the sum begins; each is stored once, as by tre_place(). */
+bool tpm_alike_place(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src, uint32_t off);
 
 #endif /* MODEL_FRAME_ALIKE_H */

@@ -30,8 +30,8 @@
 #define TPM_FRAME_LOOP 0x400u  /* looped inside the card, never on a wire */
 #define TPM_FRAME_SHORT 0x800u /* came without the octets up to 64 that a wire else is taken to have padded */
 #define TPM_FRAME_CODE 0x1000u /* came with a code error of the line */
-#define TPM_FRAME_CRC_OK                                                                                               \
-	0x2000u /* the port that sent it made the ICRC of this very packet, on InfiniBand the VCRC, too */
+/* The port that sent it made the ICRC of this very packet, on InfiniBand the VCRC, too; or nobody is to look at them. */
+#define TPM_FRAME_CRC_OK 0x2000u
 #define TPM_FRAME_BAD (TP_FRAME_BAD_FCS | TPM_FRAME_SHORT | TPM_FRAME_CODE)
 
 /* splitmix64: short, seedable, good enough for coin tosses. */

@@ -82,6 +82,18 @@ extern const struct tpm_link_ops tpm_ib_link_ops;
 
 /* May a packet of this virtual lane leave now? False: the far end has no room. */
 bool tpm_ib_room(const struct tpm_port *p, uint8_t vl, uint32_t len);
+/*
+ * Would what leaves the port now come to the card's other port, and nobody see it on the way? Then CRCs would be for nobody: they
+ * are made where a packet leaves the card, and where a bad cable may make another one of it.
+ */
+static inline bool
+tpm_ib_is_direct(const struct tpm_port *p)
+{
+	const struct tpm_port *to = p->direct;
+
+	return to != NULL && to->impair == NULL && to->ib && p->link && to->link && p->ibp.state == IB_PORT_ACTIVE &&
+	       to->ibp.state == IB_PORT_ACTIVE;
+}
 /* Packets of one virtual lane leave by the wire, or are dropped and counted. VCRCs are in them. */
 void tpm_ib_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n, uint8_t vl,
 		 bool mcast);
@@ -105,6 +117,27 @@ struct tpm_qp *tpm_ib_destination(struct tp_model *m, const struct tpm_port *p, 
 
 /* As in struct tpm_link_ops. */
 unsigned int tpm_ib_datagrams(struct tp_model *m, struct tpm_qp *qp, unsigned int budget);
+
+/* Datagrams of one queue pair to another, not yet packets: what is in them, at most TPM_BURST. */
+struct tpm_ib_row {
+	const uint8_t *head; /* LRH, BTH and DETH of their packets, but for lengths, pads and sequence numbers */
+	const struct tp_frame_seg *d;
+	unsigned int n;
+	uint32_t longest; /* none is longer */
+};
+/*
+ * Gives a row to the port that gets what its sender sends as it is: it takes them as it would take their packets, which nobody
+ * else would see. Returns how many; the next one must become a packet. *bytes: of the packets of those that it took.
+ */
+unsigned int tpm_ib_hand_over(struct tp_model *m, struct tpm_port *p, const struct tpm_ib_row *r, uint64_t *bytes);
+/* Octets of a packet on the wire, of so many of payload. */
+#define TPM_IB_AROUND (IB_LRH_SIZE + IB_BTH_LEN + IB_DETH_LEN + IB_ICRC_LEN + IB_VCRC_SIZE)
+static inline uint32_t
+tpm_ib_wire_len(uint32_t len)
+{
+	return TPM_IB_AROUND + ((len + 3) & ~3u);
+}
+
 /* Receives packets as long as each is a plain datagram; how many. Those behind are looked at one by one. */
 unsigned int tpm_ib_receive_plain(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
 

@@ -37,7 +37,7 @@ path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_pa
 	memcpy(path->dgid, a + MLX4_PATH_RGID, sizeof(path->dgid));
 }
 
-/* In one piece: both CRCs go over all of it, and who takes it wants it so. */
+/* In one piece: both CRCs, where there are any, go over all of it, and who takes it wants it so. */
 static bool
 xmit(struct tre_qp *e, struct tre_out *out)
 {
@@ -63,8 +63,9 @@ xmit(struct tre_qp *e, struct tre_out *out)
 		memcpy(at, out->iov[i].iov_base, out->iov[i].iov_len);
 		at += out->iov[i].iov_len;
 	}
-	memset(at, 0, out->pad);
-	tpm_ib_seal(packet, f.len - IB_ICRC_LEN - IB_VCRC_SIZE, false);
+	memset(at, 0, out->pad + IB_ICRC_LEN + IB_VCRC_SIZE);
+	if (!own && !tpm_ib_is_direct(p))
+		tpm_ib_seal(packet, f.len - IB_ICRC_LEN - IB_VCRC_SIZE, false);
 	m->counter[r->qp->counter].tx_frames++;
 	m->counter[r->qp->counter].tx_bytes += f.len;
 	p->roce_tx++;
@@ -102,17 +103,15 @@ pkey_find(const struct tpm_ib *ib, uint16_t key)
 	return NO_PKEY;
 }
 
-/* The datagram inside a packet; 0 octets: it is none of one packet. */
+/* The datagram inside a packet, without what fills its last word up; 0 octets: it is none of one packet. */
 static const uint8_t *
 datagram(const struct rx *rx, uint32_t *len)
 {
-	uint32_t at = rx->bth + IB_BTH_LEN + IB_DETH_LEN;
+	const uint8_t *bth = rx->packet + rx->bth;
+	uint32_t around = IB_BTH_LEN + IB_DETH_LEN + ib_bth_pad(bth) + IB_ICRC_LEN;
 
-	*len = ib_bth_opcode(rx->packet + rx->bth) == (IB_TR_UD | IB_OP_SEND_ONLY) &&
-			       rx->len > IB_BTH_LEN + IB_DETH_LEN + IB_ICRC_LEN
-		       ? rx->bth + rx->len - IB_ICRC_LEN - at
-		       : 0;
-	return rx->packet + at;
+	*len = ib_bth_opcode(bth) == (IB_TR_UD | IB_OP_SEND_ONLY) && rx->len > around ? rx->len - around : 0;
+	return bth + IB_BTH_LEN + IB_DETH_LEN;
 }
 
 /* Checksums of IP in a datagram, where software asked for them when it brought the card up [CP 3.6]. */

@@ -5,12 +5,34 @@
 #ifndef MODEL_QUEUE_RQ_H
 #define MODEL_QUEUE_RQ_H
 
+#include <rte_common.h>
+#include <rte_prefetch.h>
+
 #include "queue.h"
+
+#define TPM_PREFETCH_AHEAD 3u /* frames */
+#define TPM_PREFETCH_MAX 512u
 
 static inline const uint8_t *
 tpm_rq_wqe(const struct tpm_qp *qp, uint32_t head)
 {
 	return tpm_ring_at(&qp->ring, qp->rq_off + ((head & qp->rq_mask) << qp->rq_lg_stride));
+}
+
+/* The lines behind the first of a frame and of its buffer: they come from the other side's cache, too. */
+static inline void
+tpm_prefetch_rest(const uint8_t *src, uint32_t len, uint8_t *dst)
+{
+	const uint8_t *last = src + RTE_MIN(len - 1, TPM_PREFETCH_MAX - 1);
+
+	for (src += 64, dst += 64; src <= last; src += 128, dst += 128) {
+		rte_prefetch0(src);
+		tpm_prefetchw(dst);
+		if (src + 64 > last)
+			break;
+		rte_prefetch0(src + 64);
+		tpm_prefetchw(dst + 64);
+	}
 }
 
 /* Can its ring be reached? If not, the QP is in error. */

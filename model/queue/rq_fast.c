@@ -6,13 +6,8 @@
  * WQEs are read and their buffers prefetched, then the frames are copied. What is the same for a run is looked up once; each WQE
  * and each frame is checked. Everything else takes the slow road (rq.c) one frame at a time.
  */
-#include <rte_prefetch.h>
-
 #include "model/event/event.h"
 #include "rq.h"
-
-#define AHEAD 3u
-#define PREFETCH_MAX 512u
 
 /* --- completion ------------------------------------------------------------------------------------------- */
 
@@ -113,22 +108,6 @@ copy_frame(const struct tp_frame *f, const struct tpm_alike *a, uint8_t *dst, co
 		tpm_frame_copy(f, 0, dst, len);
 	}
 	return false;
-}
-
-/* The lines behind the first of a frame and of its buffer: they come from the other side's cache, too. */
-static inline void
-prefetch_rest(const uint8_t *src, uint32_t len, uint8_t *dst)
-{
-	const uint8_t *last = src + RTE_MIN(len - 1, PREFETCH_MAX - 1);
-
-	for (src += 64, dst += 64; src <= last; src += 128, dst += 128) {
-		rte_prefetch0(src);
-		tpm_prefetchw(dst);
-		if (src + 64 > last)
-			break;
-		rte_prefetch0(src + 64);
-		tpm_prefetchw(dst + 64);
-	}
 }
 
 /*
@@ -243,8 +222,9 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, u
 		uint32_t csum;
 		bool summed;
 
-		if (len > 64 && i + AHEAD < end)
-			prefetch_rest(r->data[i + AHEAD], r->f[i + AHEAD]->len, dst[i + AHEAD]);
+		if (len > 64 && i + TPM_PREFETCH_AHEAD < end)
+			tpm_prefetch_rest(r->data[i + TPM_PREFETCH_AHEAD], r->f[i + TPM_PREFETCH_AHEAD]->len,
+					  dst[i + TPM_PREFETCH_AHEAD]);
 		summed = copy_frame(r->f[i], a, dst[i], d);
 		what = frame_status(p, r->f[i], a, d, summed, sums, &csum);
 		cqe_plain(e, qpn, r->hash[i], what, csum, (uint16_t)head, last);

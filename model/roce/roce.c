@@ -398,6 +398,7 @@ tpm_roce_free(struct tp_model *m, struct tpm_qp *qp)
 	*at = qp->roce->next;
 	m->port[qp->roce->port - 1].roce_qps--;
 	free(qp->roce->stage);
+	free(qp->roce->kinds);
 	free(qp->roce);
 	qp->roce = NULL;
 }

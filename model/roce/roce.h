@@ -67,6 +67,8 @@ struct tpm_roce_rx {
 	uint16_t csum;
 };
 
+struct tpm_ib_kinds;
+
 struct tpm_roce {
 	struct tre_qp e;
 	struct tp_model *m;
@@ -80,12 +82,13 @@ struct tpm_roce {
 	struct tre_rwqe rwqe;
 	uint8_t port; /* that counts it */
 	bool tell_drained;
-	bool taken;     /* it is one of a shared receive queue */
-	bool running;   /* the engine works on it: what it sends to itself waits */
-	bool stuck;     /* had its turn on a managed port and could send nothing, in this round */
-	uint32_t sent;  /* packets of its last turn */
-	uint32_t late;  /* length of the packet that waits, 0: none */
-	uint8_t *stage; /* where datagrams with offloads are built, of all slots; NULL: none was */
+	bool taken;                 /* it is one of a shared receive queue */
+	bool running;               /* the engine works on it: what it sends to itself waits */
+	bool stuck;                 /* had its turn on a managed port and could send nothing, in this round */
+	uint32_t sent;              /* packets of its last turn */
+	uint32_t late;              /* length of the packet that waits, 0: none */
+	uint8_t *stage;             /* where datagrams with offloads are built, of all slots; NULL: none was */
+	struct tpm_ib_kinds *kinds; /* of packets of IP that came in datagrams (ib_in.c); NULL: none did */
 	struct tpm_roce_lso lso;
 	uint8_t late_packet[TPM_ROCE_PACKET];
 	struct tpm_roce_rx late_rx;

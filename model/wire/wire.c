@@ -57,8 +57,10 @@ inner_destroy(struct tp_wire *w)
 {
 	struct inner_wire *i = (struct inner_wire *)w;
 
-	if (i->peer != NULL)
+	if (i->peer != NULL) {
+		i->peer->from->direct = NULL;
 		i->peer->peer = NULL;
+	}
 	free(i);
 }
 
@@ -113,6 +115,7 @@ tpm_wire_detach(struct tpm_port *p)
 	struct tp_wire *w = p->wire;
 
 	p->wire = NULL;
+	p->direct = NULL;
 	if (w != NULL && w->ops->destroy != NULL)
 		w->ops->destroy(w);
 }
@@ -180,6 +183,8 @@ tp_model_wire_cross(struct tp_model *m)
 	tpm_wire_detach(&m->port[1]);
 	m->port[0].wire = &a->w;
 	m->port[1].wire = &b->w;
+	m->port[0].direct = &m->port[1];
+	m->port[1].direct = &m->port[0];
 	update_links(m);
 	tpm_unlock(&m->lock);
 	return 0;

@@ -82,12 +82,17 @@ def median(f, *args):
     return round(statistics.median(rates) / 1e6, 3) if rates else None
 
 
-def bench(rep):
+def bench(rep, share):
+    """share: of what Ethernet ports do with frames of 64 B."""
     rep.title('ipoib: packets from one port of a card to the other, one lcore, by the octets of an Ethernet frame with FCS; median of %d '
               'runs of %.1f s; Mpps' % (RUNS, MS / 1000))
     with tpmd.scratch() as folder:
         for size in SIZES:
-            rep.row('ipoib', 'frames of %d B' % size, 'packet rate', median(ipoib, size, folder), 'Mpps', 'Ethernet', median(ethernet, size))
+            v, beside = median(ipoib, size, folder), median(ethernet, size)
+            rep.row('ipoib', 'frames of %d B' % size, 'packet rate', v, 'Mpps', 'Ethernet', beside)
+            if size == SIZES[0]:
+                rep.goal('packets of 64 B from one IPoIB port to the other against Ethernet ports', v and beside and v / beside, share, 'x',
+                         at_least=True)
         rep.title('ipoib: bandwidth of connected mode beside datagrams, by the octets of IP in a packet; median of %d runs of %.1f s; Gbit/s' %
                   (RUNS, MS / 1000))
         for mtu in MTUS:

@@ -254,6 +254,12 @@ tre_ud_received(struct tre_qp *qp, uint32_t n, uint64_t bytes)
 	qp->stats->rx_packets += n;
 	qp->stats->rx_bytes += bytes;
 }
+/* Of those received, so many found no receive request. */
+static inline void
+tre_ud_discarded(struct tre_qp *qp, uint32_t n)
+{
+	qp->stats->rs_ud_discarded += n;
+}
 static inline bool
 tre_ud_may_send(const struct tre_qp *qp)
 {

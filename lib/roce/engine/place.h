@@ -35,8 +35,15 @@ tre_place(void *to, const void *from, uint32_t len)
 		TRE_PLACE(tre_word16, at + 32);
 		TRE_PLACE(tre_word16, at + 48);
 	}
-	for (; len - at >= 16; at += 16)
+	if ((len & 32) != 0) {
 		TRE_PLACE(tre_word16, at);
+		TRE_PLACE(tre_word16, at + 16);
+		at += 32;
+	}
+	if ((len & 16) != 0) {
+		TRE_PLACE(tre_word16, at);
+		at += 16;
+	}
 	if ((len & 8) != 0) {
 		TRE_PLACE(tre_word8, at);
 		at += 8;
