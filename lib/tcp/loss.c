@@ -12,8 +12,9 @@
 struct news {
 	uint32_t rtt; /* us, of the oldest segment that was sent once; 0: none */
 	bool any, dsack, lost;
-	bool stale; /* it echoes what was sent before a time-out */
-	bool later; /* a segment arrived that was sent after all others before */
+	bool stale;  /* it echoes what was sent before a time-out */
+	bool opened; /* the peer's window, which was closed */
+	bool later;  /* a segment arrived that was sent after all others before */
 };
 
 static uint32_t
@@ -238,7 +239,7 @@ probe_answered(struct tcp_conn *c, uint32_t ack, const struct news *w, bool prog
 }
 
 static void
-window_update(struct tcp_conn *c, const struct tcp_seg *g, bool progress)
+window_update(struct tcp_conn *c, const struct tcp_seg *g, bool progress, struct news *w)
 {
 	const uint32_t old = c->snd_wnd;
 
@@ -255,6 +256,7 @@ window_update(struct tcp_conn *c, const struct tcp_seg *g, bool progress)
 			tcp_mark_lost(c, c->tx_head);
 		c->backoff = 0;
 		c->force = true;
+		w->opened = true;
 	}
 }
 
@@ -280,6 +282,14 @@ count_duplicates(struct tcp_conn *c, bool dup, bool progress, struct news *w)
 	}
 }
 
+/* It echoes what was sent before the last time-out, whose time a clock that came half round since does not tell any more. */
+static bool
+echoes_older(const struct tcp_conn *c, const struct tcp_seg *g)
+{
+	return c->backoff != 0 && c->opt_ts && g->o.has_ts && seq_leq(c->timeout_ms, c->s->now_ms) &&
+	       seq_lt(g->o.tsecr, c->timeout_ms + c->ts_offset);
+}
+
 /* Takes what is acknowledged; how many octets. */
 static uint32_t
 cumulative(struct tcp_conn *c, const struct tcp_seg *g, struct news *w)
@@ -302,7 +312,7 @@ cumulative(struct tcp_conn *c, const struct tcp_seg *g, struct news *w)
 		c->high_sacked = 0;
 	/* Who knows whether the way was long, or the first answer was lost and this is one to something later: no round trip, and
 	 * the timer stays as it is until there is one (Karn). Else it would count the time-out itself, and double. */
-	w->stale = c->backoff != 0 && c->opt_ts && g->o.has_ts && seq_lt(g->o.tsecr, c->timeout_ms + c->ts_offset);
+	w->stale = echoes_older(c, g);
 	if (!w->stale)
 		c->backoff = 0;
 	c->retries = 0;
@@ -320,7 +330,12 @@ measure(struct tcp_conn *c, const struct tcp_seg *g, const struct news *w, uint3
 {
 	if (w->rtt != 0) {
 		tcp_rtt_sample(c, w->rtt);
-	} else if (acked != 0 && c->opt_ts && g->o.has_ts && g->o.tsecr != 0 && !w->stale) {
+	} else if (acked != 0 && w->stale) {
+		/* No word of a duplicate: it is the answer to what was sent first, a round trip of a path that stood still. The next one
+		 * says more of the timer, but the tail may be probed again (8985 7.3). */
+		if (c->opt_sack && !w->dsack)
+			c->probe_blind = false;
+	} else if (acked != 0 && c->opt_ts && g->o.has_ts && g->o.tsecr != 0) {
 		/* RFC 7323 4.1: what was sent twice can be told apart. */
 		const uint32_t ms = tcp_ts_now(c) - g->o.tsecr;
 
@@ -343,7 +358,7 @@ tcp_ack(struct tcp_conn *c, const struct tcp_seg *g)
 		sack_input(c, g, &w);
 	bytes = acked + c->sacked - sacked;
 	if (likely(!seq_lt(g->ack, c->snd_una)))
-		window_update(c, g, acked != 0);
+		window_update(c, g, acked != 0, &w);
 	if (acked != 0 || w.rtt != 0)
 		measure(c, g, &w, acked);
 	if (w.dsack && c->reorder_seen && c->reorder_mult < 16)
@@ -373,7 +388,7 @@ tcp_ack(struct tcp_conn *c, const struct tcp_seg *g)
 	if (wait != 0) {
 		c->rtx_kind = TCP_RTX_REORDER;
 		tcp_timer(c, TCP_T_RTX, c->s->now + wait);
-	} else if (acked != 0 || w.any || c->rtx_kind == TCP_RTX_REORDER) {
+	} else if (acked != 0 || w.any || w.opened || c->rtx_kind == TCP_RTX_REORDER) {
 		tcp_rtx_arm(c);
 	}
 	if (acked != 0 && c->want_write && tcp_room(c) >= c->sndbuf / 3) {

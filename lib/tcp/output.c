@@ -140,10 +140,10 @@ window_allows(const struct tcp_conn *c, const struct tcp_tseg *t)
 	return 0;
 }
 
-/* The timers of what was sent: 8985 7.2: the tail probe runs from the last transmission; the retransmission timer that runs goes
- * on (6298 5.1). */
+/* The timers of what was sent, from first on: 8985 7.2: the tail probe runs from the last transmission; the retransmission timer that
+ * runs goes on (6298 5.1), and the probe is not later. */
 static void
-sent_timer(struct tcp_conn *c)
+sent_timer(struct tcp_conn *c, const struct tcp_tseg *first)
 {
 	const uint64_t at = c->at[TCP_T_RTX];
 	const bool runs = at != TCP_NEVER && c->rtx_kind == TCP_RTX_RTO;
@@ -151,20 +151,24 @@ sent_timer(struct tcp_conn *c)
 	if (at != TCP_NEVER && c->rtx_kind == TCP_RTX_REORDER)
 		return;
 	tcp_rtx_arm(c);
-	if (runs && c->rtx_kind == TCP_RTX_RTO)
+	if (c->rtx_kind == TCP_RTX_RTO && runs)
 		tcp_timer(c, TCP_T_RTX, at);
+	else if (c->rtx_kind == TCP_RTX_PROBE && first != c->tx_head)
+		tcp_timer(c, TCP_T_RTX, RTE_MIN(c->at[TCP_T_RTX], tcp_rto_ends(c)));
 }
 
 void
 tcp_new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n)
 {
+	const struct tcp_tseg *const first = t;
+
 	for (; n-- > 0; t = t->next) {
 		sent(c, t);
 		c->snd_nxt = tseg_end(t);
 		c->unsent = t->next;
 	}
 	c->probe_due = false;
-	sent_timer(c);
+	sent_timer(c, first);
 }
 
 /* Segments as they lie, a frame each, while nothing is in their way; true: nothing is left to do. */
@@ -199,7 +203,7 @@ output_plain(struct tcp_conn *c)
 	}
 	/* With two out before these, a timer runs that need not be touched: the tail probe's looks at what was sent since. */
 	if (t != first && (first == c->tx_head || first == c->tx_head->next || c->at[TCP_T_RTX] == TCP_NEVER))
-		sent_timer(c);
+		sent_timer(c, first);
 	if (c->unsent == NULL && c->pipe < c->cwnd / 2)
 		c->cwnd_limited = false;
 	return done;

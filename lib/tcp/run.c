@@ -69,26 +69,35 @@ static bool
 put_off(struct tcp_conn *c)
 {
 	const uint32_t now = (uint32_t)c->s->now, after = tcp_probe_after(c);
+	const uint64_t ends = tcp_rto_ends(c);
 	const struct tcp_tseg *t;
 	uint32_t quiet = after;
 
 	for (t = c->tx_head; t != c->unsent; t = t->next)
 		quiet = RTE_MIN(quiet, now - t->sent_us);
-	if (quiet == after)
+	if (quiet == after || ends <= c->s->now)
 		return false;
 	c->rtx_kind = TCP_RTX_PROBE;
-	tcp_timer(c, TCP_T_RTX, c->s->now + after - quiet);
+	tcp_timer(c, TCP_T_RTX, RTE_MIN(c->s->now + after - quiet, ends));
 	return true;
 }
 
-/* RFC 8985 7.3: new data if there is some, else the last segment once more. */
+/* RFC 8985 7.3: new data if some can go, whatever held it back, else the last segment once more. */
 static void
 tail_probe(struct tcp_conn *c)
 {
+	const uint32_t nxt = c->snd_nxt;
 	struct tcp_tseg *t, *last = NULL;
 
 	c->s->st.tail_probes++;
-	c->probe_retx = c->unsent == NULL || tcp_flight(c) >= c->snd_wnd;
+	if (c->unsent != NULL && tcp_flight(c) < c->snd_wnd) {
+		c->cwnd += c->mss; /* for this segment */
+		c->push = true;
+		tcp_output(c);
+		c->push = false;
+		c->cwnd -= c->mss;
+	}
+	c->probe_retx = c->snd_nxt == nxt;
 	if (c->probe_retx) {
 		for (t = c->tx_head; t != c->unsent; t = t->next)
 			last = t;
@@ -96,13 +105,10 @@ tail_probe(struct tcp_conn *c)
 			tcp_mark_lost(c, last);
 			c->force = true;
 		}
-	} else {
-		c->cwnd += c->mss; /* for this segment */
+		tcp_output(c);
 	}
-	tcp_output(c);
-	if (!c->probe_retx)
-		c->cwnd -= c->mss;
 	c->probe_end = c->snd_nxt;
+	c->probe_blind = true;
 	tcp_rtx_arm(c);
 }
 

@@ -142,9 +142,10 @@ struct tcp_conn {
 	bool force : 1; /* one retransmission whatever cwnd says */
 	bool push : 1;  /* what waits goes, whatever holds it back */
 	bool ecn_asked : 1;
-	bool mtu_search : 1; /* the path is narrower than it could be: larger segments are tried at times */
-	bool mtu_lost : 1;   /* what is lost may be a probe of the path alone */
-	bool mtu_top : 1;    /* mtu_high itself is tried next, else the middle */
+	bool mtu_search : 1;  /* the path is narrower than it could be: larger segments are tried at times */
+	bool mtu_lost : 1;    /* what is lost may be a probe of the path alone */
+	bool mtu_top : 1;     /* mtu_high itself is tried next, else the middle */
+	bool probe_blind : 1; /* since the last tail probe no round trip was measured */
 
 	struct wheel_entry wheel;
 	uint64_t at[TCP_TIMERS];

@@ -60,7 +60,9 @@ uint64_t tcp_rto(const struct tcp_conn *c);
 uint64_t tcp_rtx_after(const struct tcp_conn *c);
 /* The retransmission timer, or the tail probe's, from now on; or none. */
 void tcp_rtx_arm(struct tcp_conn *c);
-/* RFC 8985 7.2: how long after the last transmission the tail is probed, us. */
+/* When the retransmission timer of what is out ends: it runs since the oldest was sent, or anything was acknowledged (6298 5). */
+uint64_t tcp_rto_ends(const struct tcp_conn *c);
+/* RFC 8985 7.2: how long after the last transmission the tail is probed, us, unless the former comes first. */
 uint32_t tcp_probe_after(const struct tcp_conn *c);
 
 /* --- icmp.c --- */

@@ -29,6 +29,7 @@ tcp_rtt_sample(struct tcp_conn *c, uint32_t us)
 	rto = (c->srtt8 >> 3) + RTE_MAX(c->rttvar4, 1u << WHEEL_SHIFT);
 	rto = RTE_MAX(rto, c->s->conf.rto_min_ms * TCP_US_PER_MS);
 	c->rto = (uint32_t)RTE_MIN(rto, TCP_RTO_MAX);
+	c->probe_blind = false;
 }
 
 uint64_t
@@ -39,12 +40,29 @@ tcp_rto(const struct tcp_conn *c)
 	return RTE_MIN(t, TCP_RTO_MAX);
 }
 
-uint64_t
-tcp_rtx_after(const struct tcp_conn *c)
+/* RFC 5482: how long the peer may still be silent. */
+static uint64_t
+patience(const struct tcp_conn *c)
 {
 	const uint64_t end = c->progress_us + c->user_timeout_ms * TCP_US_PER_MS, now = c->s->now;
 
-	return c->user_timeout_ms == 0 ? tcp_rto(c) : RTE_MIN(tcp_rto(c), end > now ? end - now : 0);
+	if (c->user_timeout_ms == 0)
+		return TCP_NEVER;
+	return end > now ? end - now : 0;
+}
+
+uint64_t
+tcp_rtx_after(const struct tcp_conn *c)
+{
+	return RTE_MIN(tcp_rto(c), patience(c));
+}
+
+uint64_t
+tcp_rto_ends(const struct tcp_conn *c)
+{
+	const uint32_t age = (uint32_t)c->s->now - c->tx_head->sent_us;
+
+	return RTE_MAX(c->s->now - age, c->progress_us) + tcp_rto(c);
 }
 
 uint32_t
@@ -53,7 +71,17 @@ tcp_probe_after(const struct tcp_conn *c)
 	/* The peer may hold the acknowledgement of one segment back, and that of less than two full ones (RFC 5681 4.2). */
 	const bool held = c->tx_head->next == c->unsent || tcp_flight(c) < 2u * c->mss;
 
+	if (unlikely(c->srtt8 == 0))
+		return (uint32_t)TCP_US_PER_S;
 	return (c->srtt8 >> 2) + (uint32_t)TCP_US_PER_MS * (held ? c->s->conf.rto_min_ms : 2);
+}
+
+/* RFC 8985 7.2: nothing is being repaired; 7.3: no probe is out, and a round trip was measured since the last one. */
+static bool
+may_probe(const struct tcp_conn *c)
+{
+	return c->opt_sack && c->phase == TCP_PH_OPEN && c->probe_end == 0 && c->sacked == 0 && !c->probe_blind &&
+	       c->snd_wnd != 0 && c->tx_head != NULL && c->tx_head != c->unsent;
 }
 
 void
@@ -66,16 +94,16 @@ tcp_rtx_arm(struct tcp_conn *c)
 		c->at[TCP_T_RTX] = TCP_NEVER;
 		return;
 	}
-	after = likely(c->backoff == 0 && c->user_timeout_ms == 0) ? c->rto : tcp_rtx_after(c);
+	after = likely(c->backoff == 0) ? c->rto : tcp_rto(c);
 	c->rtx_kind = TCP_RTX_RTO;
-	if (c->opt_sack && c->phase == TCP_PH_OPEN && c->probe_end == 0 && c->sacked == 0 && c->srtt8 != 0 &&
-	    c->snd_wnd != 0 && c->tx_head != NULL && c->tx_head != c->unsent && c->backoff == 0) {
-		const uint32_t pto = tcp_probe_after(c);
-
-		if (pto < after) {
-			after = pto;
-			c->rtx_kind = TCP_RTX_PROBE;
-		}
+	/* 8985 7.2: when the time-out would come first, the probe goes at that time in its place. */
+	if (may_probe(c)) {
+		after = RTE_MIN(after, (uint64_t)tcp_probe_after(c));
+		c->rtx_kind = TCP_RTX_PROBE;
+	}
+	if (unlikely(c->user_timeout_ms != 0) && patience(c) <= after) {
+		after = patience(c);
+		c->rtx_kind = TCP_RTX_RTO;
 	}
 	tcp_timer(c, TCP_T_RTX, c->s->now + after);
 }

@@ -13,6 +13,7 @@
 #include "heap.h"
 #include "path.h"
 #include "rig.h"
+#include "watch.h"
 
 #define TX_MBUFS 8191u
 #define RX_MBUFS 8191u
@@ -480,7 +481,8 @@ next_time(const struct rig *r)
 	int i;
 
 	for (i = 0; i < 2; i++)
-		at = RTE_MIN(at, tcp_deadline(r->side[i].s));
+		at = RTE_MIN(at,
+			     r->side[i].asleep_until > r->now ? r->side[i].asleep_until : tcp_deadline(r->side[i].s));
 	return at == TCP_NEVER ? at : RTE_MAX(at, r->now);
 }
 
@@ -493,17 +495,25 @@ advance(struct rig *r, uint64_t at)
 
 	r->now = at;
 	while (r->nq != 0 && r->q[0].at <= r->now && n[0] < 32 && n[1] < 32) {
-		struct rte_mbuf *f = pop(r).m;
+		struct rig_frame f = pop(r);
 
-		m[f->port][n[f->port]++] = f;
+		if (r->side[f.m->port].asleep_until > r->now) {
+			f.at = r->side[f.m->port].asleep_until;
+			push(r, f);
+			continue;
+		}
+		m[f.m->port][n[f.m->port]++] = f.m;
 	}
 	for (i = 0; i < 2; i++) {
+		if (r->side[i].asleep_until > r->now)
+			continue;
 		if (n[i] != 0)
 			tcp_input(r->side[i].s, m[i], n[i], r->now);
 		tcp_run(r->side[i].s, r->now);
 		/* What could not be sent for want of room is tried again; else nothing is due any more. */
 		if (r->side[i].tx_room == 0 && !r->side[i].stopped && tcp_deadline(r->side[i].s) <= r->now)
 			rig_fail(r, "side %d: still due after tcp_run", i);
+		watch_timer(&r->side[i]);
 	}
 	give_back(r);
 }
@@ -575,6 +585,7 @@ rig_connect(struct rig *r, struct tcp_conn *c[2])
 		rig_fail(r, "connect: %d", err);
 		return false;
 	}
+	r->port = c[0]->n.lport;
 	while (r->why[0] == 0 && r->now < limit && c[1] == NULL && rig_step(r))
 		c[1] = tcp_accept(l, NULL);
 	tcp_close(l);

@@ -58,9 +58,10 @@ struct rig_side {
 	uint64_t busy_until; /* of its direction of the wire */
 	unsigned int events;
 	struct tcp_conn *event_conn;
-	uint32_t tx_room; /* frames that tx takes at a time; 0: all */
-	bool stopped;     /* tx takes none */
-	uint16_t vlan;    /* tag of what it sends, 0: none; the wire takes it off */
+	uint32_t tx_room;      /* frames that tx takes at a time; 0: all */
+	bool stopped;          /* tx takes none */
+	uint64_t asleep_until; /* its program does not run before: frames wait, and timers */
+	uint16_t vlan;         /* tag of what it sends, 0: none; the wire takes it off */
 	/* Looks at each frame before the wire, may be NULL; true: it is lost */
 	bool (*tap)(struct rig_side *side, const uint8_t *frame, uint32_t len);
 	void *tap_arg;
@@ -80,7 +81,8 @@ struct rig {
 	bool free_window; /* the check of windows is off: a test forges segments */
 	uint64_t now, order;
 	uint64_t random;
-	char why[256]; /* empty: all is well */
+	rte_be16_t port; /* of side 0 in the connection of rig_connect; 0: none */
+	char why[256];   /* empty: all is well */
 };
 
 /* EAL and the pools of all rigs; once. */

@@ -61,6 +61,17 @@ choose_path(unsigned long seed, struct tcp_conf conf[2], struct rig_wire wire[2]
 #define SCARCE(seed) ((seed) % 8 == 3)
 #define RESERVE (RIG_FEW / 4)
 
+/* Also later: a program does not run for a while, at times, as on a machine that has too much to do. */
+#define BUSY(seed) ((seed) % 8 == 5)
+
+static bool
+asleep(struct rig *r, int n, unsigned long seed)
+{
+	if (BUSY(seed) && rig_random(r, 200) == 0)
+		r->side[n].asleep_until = r->now + rig_random(r, 1u << rig_random(r, 26)); /* half a minute at most */
+	return r->side[n].asleep_until > r->now;
+}
+
 static void
 choose_pool(unsigned long seed, struct tcp_conf conf[2])
 {
@@ -247,6 +258,7 @@ run_seed(unsigned long seed, char *why, size_t room)
 	struct rig_wire wire[2];
 	uint16_t mtu[2];
 	struct app app[2];
+	bool still[2];
 	struct tcp_conn *c[2];
 	uint64_t limit;
 	int i;
@@ -269,11 +281,13 @@ run_seed(unsigned long seed, char *why, size_t room)
 			if (SCARCE(seed) && rig_random(&r, 4) == 0)
 				rig_few_leave(rig_random(&r, 2 * RESERVE + 8));
 			for (i = 0; i < 2; i++) {
-				act(&r, &app[i], i);
+				still[i] = asleep(&r, i, seed);
+				if (!still[i])
+					act(&r, &app[i], i);
 				look_at_notes(&r, &app[i], i);
 			}
 			/* A program that has something to do gets its turn soon, whatever the wire does. */
-			if (wants(&app[0]) || wants(&app[1]))
+			if ((!still[0] && wants(&app[0])) || (!still[1] && wants(&app[1])))
 				rig_until(&r, r.now + rig_random(&r, 1000));
 			else if (!rig_step(&r))
 				break;
