@@ -138,7 +138,7 @@ static __rte_noinline ssize_t
 recv_any(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
 {
 	if (c->rx_head == NULL) {
-		if (c->fin_rcvd || c->read_shut)
+		if (c->fin_rcvd || (c->read_shut && c->n.state != TCP_CLOSE))
 			return 0;
 		switch (c->n.state) {
 		case TCP_SYN_SENT:
@@ -196,10 +196,9 @@ tcp_shutdown(struct tcp_conn *c, int how)
 	case TCP_SYN_SENT: return -ENOTCONN;
 	default: break;
 	}
-	if (how == SHUT_RD || how == SHUT_RDWR) {
+	/* As Linux has it: what came can be read, and what comes while our end is open. */
+	if (how == SHUT_RD || how == SHUT_RDWR)
 		c->read_shut = true;
-		tcp_rx_free(c);
-	}
 	if (how == SHUT_RD || c->fin_wanted)
 		return 0;
 	c->fin_wanted = true;

@@ -198,11 +198,12 @@ text(struct tcp_conn *c, struct tcp_seg *g)
 	if (g->len != 0) {
 		if (c->fin_rcvd) {
 			c->ack_now = true;
-		} else if (c->orphan) {
+		} else if (c->orphan || (c->read_shut && c->fin_wanted)) {
 			/* RFC 9293 3.6: nobody will read it, and the peer must know. */
 			c->s->st.rx_after_close++;
 			tcp_send_control(c, c->snd_nxt, RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG);
-			tcp_end(c, ECONNRESET, false);
+			tcp_end(c, ECONNRESET, !c->orphan);
+			tcp_event(c, TCP_EV_ERROR | TCP_EV_HUP | TCP_EV_READABLE | TCP_EV_WRITABLE);
 			return;
 		} else if (unlikely(c->s->rx_scarce) && !tcp_rx_may(c, g)) {
 			/* It comes again; what it acknowledged counts. */
@@ -213,8 +214,6 @@ text(struct tcp_conn *c, struct tcp_seg *g)
 			if (c->opt_ecn)
 				tcp_ecn_data(c, g);
 			tcp_rx_text(c, g);
-			if (unlikely(c->read_shut))
-				tcp_rx_free(c);
 			/* Each that is out of order is answered by itself, as a sender without SACK counts them. */
 			if (!in_order && c->ack_now)
 				tcp_send_ack(c);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Cases of sock_prog: what came before a peer's reset, and is read behind it. */
+/* Cases of sock_prog: what came before a peer's reset, and is read behind it; what comes when the program said that it reads no more. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -113,4 +114,106 @@ case_last(bool calls)
 		tell("close", close(fd));
 	}
 	together(by);
+}
+
+/* --- SHUT_RD --- */
+
+static void
+until_there(int fd, int octets)
+{
+	int n = 0;
+
+	while (ioctl(fd, FIONREAD, &n) == 0 && n != octets)
+		usleep(1000);
+	tell("FIONREAD", n);
+}
+
+static void
+states(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN | POLLOUT | POLLRDHUP};
+	struct epoll_event e = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP};
+	int set = epoll_create1(0);
+
+	tell("poll", poll(&p, 1, 0));
+	printf("events: %#x\n", p.revents);
+	tell("epoll_ctl", epoll_ctl(set, EPOLL_CTL_ADD, fd, &e));
+	tell("epoll_wait", epoll_wait(set, &e, 1, 0));
+	printf("events: %#x\n", e.events);
+	close(set);
+}
+
+static void
+read_some(int fd, size_t len, int flags)
+{
+	char text[32];
+	const ssize_t n = recv(fd, text, len, flags);
+
+	tell("recv", n);
+	printf("%.*s\n", n < 0 ? 0 : (int)n, text);
+}
+
+static void
+until_reset(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	while (poll(&p, 1, 60000) == 1 && (p.revents & (POLLERR | POLLHUP)) != (POLLERR | POLLHUP))
+		usleep(1000);
+	printf("reset: %#x\n", p.revents);
+}
+
+static void
+reads_no_more(int fd, int by)
+{
+	until_there(fd, 3);
+	tell("SHUT_RD", shutdown(fd, SHUT_RD));
+	states(fd);
+	read_some(fd, 2, MSG_PEEK);
+	read_some(fd, 2, 0);
+	until_there(fd, 1);
+	read_some(fd, 30, MSG_WAITALL);
+	states(fd);
+	read_some(fd, 30, 0);
+	read_some(fd, 30, MSG_DONTWAIT);
+	put_all(by, "m", 1);
+	until_there(fd, 4);
+	states(fd);
+	read_some(fd, 30, 0);
+	read_some(fd, 30, 0);
+	put_all(fd, "s", 1);
+	tell("SHUT_WR", shutdown(fd, SHUT_WR));
+	states(fd);
+	put_all(by, "e", 1);
+	/* What comes now is reset. */
+	until_reset(fd);
+	states(fd);
+	read_some(fd, 30, 0);
+	read_some(fd, 30, 0);
+}
+
+/* One end reads no more, and then sends no more; the other one goes on sending. */
+void
+case_shut(bool calls)
+{
+	int by = meet(calls), fd = meet(calls);
+	char c;
+
+	signal(SIGPIPE, on_pipe);
+	if (calls) {
+		reads_no_more(fd, by);
+	} else {
+		put_all(fd, "abc", 3);
+		get_all(by, &c, 1);
+		put_all(fd, "defg", 4);
+		get_all(by, &c, 1);
+		read_some(fd, 30, 0);
+		read_some(fd, 30, 0);
+		put_all(fd, "h", 1);
+		until_reset(fd);
+		write_on(fd);
+		read_some(fd, 30, 0);
+	}
+	together(by);
+	tell("close", close(fd));
 }

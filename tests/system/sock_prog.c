@@ -210,6 +210,7 @@ static const struct {
 	{"fork", case_fork},
 	{"halves", case_halves},
 	{"last", case_last},
+	{"shut", case_shut},
 };
 
 int

@@ -33,5 +33,6 @@ void case_halves(bool calls);
 
 /* --- sock_last.c --- */
 void case_last(bool calls);
+void case_shut(bool calls);
 
 #endif /* SOCK_PROG_H */

@@ -17,7 +17,7 @@ from sock_ends import PROG, SERVER, ends, same
 
 cases = tpmd.Cases()
 LIBRARY = os.path.join(os.environ['TP_BUILD'], 'preload/sockets/libtriplane-sockets.so')
-SAME = ('data', 'nonblock', 'flags', 'options', 'ends', 'refused', 'signals', 'epoll', 'select', 'fds', 'last')
+SAME = ('data', 'nonblock', 'flags', 'options', 'ends', 'refused', 'signals', 'epoll', 'select', 'fds', 'last', 'shut')
 
 
 def names(owner):

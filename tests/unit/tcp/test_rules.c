@@ -310,12 +310,44 @@ test_reset_has_clock(void **state)
 	end();
 }
 
+/* As Linux has it: SHUT_RD leaves what came to be read, and what comes while our end is open. Data behind our own end is reset, since
+ * nobody wants it. */
+static void
+test_read_shut(void **state)
+{
+	(void)state;
+	connected(plain, 100);
+	assert_int_equal(put(1, 100), 100);
+	rig_until(&r, r.now + 100 * MS);
+	assert_int_equal(tcp_shutdown(c[0], SHUT_RD), 0);
+	assert_int_equal(get(0, 40), 40);
+	assert_int_equal(get(0, 1000), 60);
+	assert_int_equal(get(0, 1000), 0);
+	assert_int_equal(put(1, 50), 50);
+	rig_until(&r, r.now + 100 * MS);
+	assert_int_equal(get(0, 1000), 50);
+	assert_int_equal(get(0, 1000), 0);
+	assert_int_equal(tcp_shutdown(c[0], SHUT_WR), 0);
+	rig_until(&r, r.now + 100 * MS);
+	assert_int_equal(tcp_state(c[0]), TCP_FIN_WAIT2);
+	assert_int_equal(tcp_stats(r.side[0].s)->rx_after_close, 0);
+	assert_int_equal(put(1, 10), 10);
+	rig_until(&r, r.now + 100 * MS);
+	assert_int_equal(tcp_stats(r.side[0].s)->rx_after_close, 1);
+	assert_int_equal(tcp_state(c[0]), TCP_CLOSE);
+	assert_int_equal(get(0, 10), -ECONNRESET);
+	assert_int_equal(get(0, 10), 0);
+	assert_int_equal(tcp_error(c[1]), EPIPE);
+	end();
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slow_start_after_timeout),
 		cmocka_unit_test(test_loss_after_silence),
+		cmocka_unit_test(test_read_shut),
 		cmocka_unit_test(test_two_gigabytes),
 		cmocka_unit_test(test_whole_window),
 		cmocka_unit_test(test_time_wait_reused),
