@@ -137,8 +137,9 @@ struct rsw_route {
 	uint8_t hdr[RSW_HDR_MAX];
 	uint8_t len, l3, sgid_index, prio;
 	enum troce_icrc_net kind;
-	uint32_t ip_sum; /* IPv4: sum of the header without its length */
-	/* The CRC over what precedes the BTH, for the last length. */
+	uint32_t ip_sum; /* IPv4: sum of the header without length and number */
+	uint16_t ip_id;  /* IPv4: of the next packet; counted, as those are that somebody cuts from a longer frame */
+	/* The CRC over what precedes the BTH, for the last length and number 0. */
 	uint32_t crc_len, crc;
 	uint32_t gen; /* of the GID table, when the source was seen in it */
 	uint16_t vlan;
@@ -222,8 +223,8 @@ struct rsw_stats {
 };
 
 /*
- * Headers of IPv4 and UDP that came, as they count for the invariant CRC, and its register behind them. Those of one path and length
- * are the same.
+ * Headers of IPv4 and UDP that came, as they count for the invariant CRC, and its register behind them with number 0. Those of one
+ * path and length are the same but for the number.
  */
 #define RSW_NETS 4u
 struct rsw_net {

@@ -11,36 +11,40 @@
 #include "gate.h"
 #include "wire_eth.h"
 
-/* Lengths and the IP header's checksum; total: from the BTH through the ICRC. */
-static inline void
-put_lengths(const struct rsw_route *r, uint8_t *h, uint32_t total)
+/* Lengths, IPv4's number and checksum; total: from the BTH through the ICRC. The number, 0 of what has none. */
+static inline uint16_t
+put_lengths(struct rsw_route *r, uint8_t *h, uint32_t total)
 {
 	uint8_t *l3 = h + r->l3;
 	uint32_t len;
+	uint16_t id;
 
 	switch (r->kind) {
-	case TROCE_ICRC_GRH: ib_put16(l3 + 4, (uint16_t)total); return;
+	case TROCE_ICRC_GRH: ib_put16(l3 + 4, (uint16_t)total); return 0;
 	case TROCE_ICRC_IPV4_UDP:
 		len = RSW_IPV4_LEN + RSW_UDP_LEN + total;
+		id = r->ip_id++;
 		ib_put16(l3 + 2, (uint16_t)len);
-		ib_put16(l3 + 10, (uint16_t)~rsw_sum_fold(r->ip_sum + len));
+		ib_put16(l3 + 4, id);
+		ib_put16(l3 + 10, (uint16_t)~rsw_sum_fold(r->ip_sum + len + id));
 		ib_put16(l3 + RSW_IPV4_LEN + 4, (uint16_t)(RSW_UDP_LEN + total));
-		return;
+		return id;
 	default:
 		ib_put16(l3 + 4, (uint16_t)(RSW_UDP_LEN + total));
 		ib_put16(l3 + RSW_IPV6_LEN + 4, (uint16_t)(RSW_UDP_LEN + total));
+		return 0;
 	}
 }
 
-/* Of one path only lengths differ, and those of neighbours seldom. */
+/* Of one path only lengths and numbers differ, and lengths of neighbours seldom. */
 static inline uint32_t
-crc_of_headers(struct rsw_route *r, const uint8_t *h, uint32_t total)
+crc_of_headers(struct rsw_route *r, const uint8_t *h, uint32_t total, uint16_t id)
 {
 	if (r->crc_len != total) {
-		r->crc = troce_icrc_net(r->kind, h + r->l3);
+		r->crc = troce_icrc_net(r->kind, h + r->l3) ^ troce_icrc_id(id);
 		r->crc_len = total;
 	}
-	return r->crc;
+	return r->crc ^ troce_icrc_id(id);
 }
 
 void
@@ -48,6 +52,7 @@ rsw_build(const struct rsw_dev *d, struct rsw_route *r, const struct tre_out *ou
 {
 	uint32_t total = out->hlen + out->len + out->pad + IB_ICRC_LEN;
 	uint8_t *h = rte_pktmbuf_mtod(m, uint8_t *), *bth = h + r->len, *p;
+	uint16_t id;
 
 	/* Blocks of fixed size: what is too much is written over. */
 	memcpy(h, r->hdr, RSW_HDR_MAX);
@@ -59,10 +64,10 @@ rsw_build(const struct rsw_dev *d, struct rsw_route *r, const struct tre_out *ou
 	}
 	memset(p, 0, 4);
 	p += out->pad;
-	put_lengths(r, h, total);
+	id = put_lengths(r, h, total);
 	/* A byte that may change on the way counts as ones; what is sent in it is zero. */
 	bth[4] = 0xff;
-	troce_icrc_put(troce_crc32(crc_of_headers(r, h, total), bth, (size_t)(p - bth)), p);
+	troce_icrc_put(troce_crc32(crc_of_headers(r, h, total, id), bth, (size_t)(p - bth)), p);
 	bth[4] = 0;
 	m->ol_flags = r->ol_flags;
 	m->vlan_tci = r->tci;

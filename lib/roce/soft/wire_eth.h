@@ -59,14 +59,16 @@ rsw_on_route(const struct rsw_route *r, const struct rsw_rx *rx)
 static inline uint32_t
 rsw_icrc_net(struct rsw_dev *d, const struct rsw_rx *rx)
 {
-	/* What may change on the way counts as ones: type of service, time to live, both checksums. */
+	/* What may change on the way counts as ones: type of service, time to live, both checksums. The number is put in behind. */
 	static const uint8_t may[RSW_IPV4_LEN + RSW_UDP_LEN] = {
-		[1] = 0xff, [8] = 0xff, [10] = 0xff, [11] = 0xff, [26] = 0xff, [27] = 0xff};
+		[1] = 0xff, [4] = 0xff, [5] = 0xff, [8] = 0xff, [10] = 0xff, [11] = 0xff, [26] = 0xff, [27] = 0xff};
 	struct rsw_net *known = &d->nets[rx->len / 4 % RSW_NETS], n;
 	uint64_t w, m;
+	uint32_t id;
 
 	if (rx->kind != TROCE_ICRC_IPV4_UDP)
 		return troce_icrc_net(rx->kind, rx->net);
+	id = troce_icrc_id(ib_get16(rx->net + 4));
 	for (unsigned int i = 0; i < RTE_DIM(n.word); i++) {
 		memcpy(&w, rx->net + 8 * i, sizeof(w));
 		memcpy(&m, may + 8 * i, sizeof(m));
@@ -78,10 +80,10 @@ rsw_icrc_net(struct rsw_dev *d, const struct rsw_rx *rx)
 	if (__builtin_expect(known->word[0] != n.word[0] || known->word[1] != n.word[1] ||
 				     known->word[2] != n.word[2] || known->rest != n.rest,
 			     0)) {
-		n.reg = troce_icrc_net(rx->kind, rx->net);
+		n.reg = troce_icrc_net(rx->kind, rx->net) ^ id;
 		*known = n;
 	}
-	return known->reg;
+	return known->reg ^ id;
 }
 
 static inline bool

@@ -107,6 +107,28 @@ masks(void **state)
 	}
 }
 
+/* Of packets that differ by IPv4's number alone. */
+static void
+numbers(void **state)
+{
+	uint8_t p[256];
+
+	for (size_t v = 0; v < sizeof(vectors) / sizeof(vectors[0]); v++) {
+		uint32_t without;
+
+		if (vectors[v].kind != TROCE_ICRC_IPV4_UDP)
+			continue;
+		unhex(vectors[v].packet, p);
+		p[4] = p[5] = 0;
+		without = troce_icrc_net(vectors[v].kind, p);
+		for (uint32_t n = 0; n < 0x10000; n++) {
+			p[4] = (uint8_t)(n >> 8);
+			p[5] = (uint8_t)n;
+			assert_int_equal(troce_icrc_net(vectors[v].kind, p), without ^ troce_icrc_id((uint16_t)n));
+		}
+	}
+}
+
 static void
 fast_is_plain(void **state)
 {
@@ -185,10 +207,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published),
-		cmocka_unit_test(masks),
-		cmocka_unit_test(fast_is_plain),
-		cmocka_unit_test(link_crc),
+		cmocka_unit_test(published),     cmocka_unit_test(masks),    cmocka_unit_test(numbers),
+		cmocka_unit_test(fast_is_plain), cmocka_unit_test(link_crc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
