@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""RoCE: our programs between two processes over memif and over veth (AF_PACKET), and between two ports of the model's card,
-beside kernel TCP and UDP, UCX and libfabric over TCP on the same veth. Each end has a CPU of its own."""
+"""RoCE: our programs between two processes over memif and over veth (net_triplane_packet, and net_af_packet beside it), and between
+two ports of the model's card, beside kernel TCP and UDP, UCX and libfabric over TCP on the same veth. Each end has a CPU of its own."""
 import json
 import os
 import re
@@ -12,6 +12,7 @@ import tpmd
 
 LAT_SIZES = (2, 64, 1024, 4096, 65536, 1048576)
 BW_SIZES = (64, 1024, 4096, 65536, 1048576)
+BESIDE = (2, 64, 65536)  # what net_af_packet has, too
 SECONDS = 2
 ADDRS = ('198.18.0.1', '198.18.0.2')  # of the kernel; RoCE has .11 and .12
 ROCE = ('198.18.0.11/24', '198.18.0.12/24')
@@ -59,23 +60,24 @@ class Veth:
             self._ip('netns', 'del', n)
 
 
-# A packet of 4 KiB in one buffer of the memif, and in one of each end's pool, which has as much room; in one frame of the veth, of
-# which 128 fill a block.
+# A packet of 4 KiB in one buffer of the memif, and in one of each end's pool, which has as much room; in one frame of net_af_packet,
+# of which 128 fill a block.
 ETH_MTU = ('--eth-mtu', '4200')
 MEMIF = 'bsize=4288'
-FRAMES = 'blocksz=552960,framesz=4320,framecnt=512'
+AF_PACKET = 'net_af_packet0,iface=rb0,qdisc_bypass=1,blocksz=552960,framesz=4320,framecnt=512'
+JOINED = 'net_triplane_packet0,iface=rb0,qdisc_bypass=1'
 
 
 def memif(prog, args):
     return rocepair.memif_pair(prog, args, common=ETH_MTU, timeout=120, more=MEMIF).client
 
 
-def af_packet(veth, prog, args):
+def on_veth(veth, vdev, prog, args):
     """Both ends on the veth; they meet by TCP on it, through the kernel."""
     procs = []
     for i in range(2):
         cmd = veth.cmd(i, [rocepair.program(prog)] + rocepair.eal('v', on='0@%d' % i) + [
-            '--vdev=net_af_packet0,iface=rb0,qdisc_bypass=1,' + FRAMES, '--', '--addr', ROCE[i], *ETH_MTU] + list(args) + (
+            '--vdev=' + vdev, '--', '--addr', ROCE[i], *ETH_MTU] + list(args) + (
                 [ADDRS[0]] if i == 1 else []))
         procs.append(rocepair.Process(cmd))
     client = procs[1].wait(120)
@@ -162,11 +164,13 @@ def latency(rep, veth):
         rows = {'sockperf UDP': (None, None), 'sockperf TCP': (None, None)}
         v50 = v99 = None
         if veth.ok:
-            v50, v99 = ours_lat(lambda p, a: af_packet(veth, p, a), size)
+            v50, v99 = ours_lat(lambda p, a: on_veth(veth, JOINED, p, a), size)
             rows = {'sockperf ' + p.upper(): sockperf_lat(veth, p, size) for p in ('udp', 'tcp')}
             u = ucx(veth, 'tag_lat', size)
             rows['UCX over TCP'] = (u[0], None) if u else (None, None)
             rows['libfabric over TCP'] = (fabric_lat(veth, size), None)
+            if size in BESIDE:
+                rep.row('roce', case, 'veth p50', v50, 'us', 'net_af_packet', ours_lat(lambda p, a: on_veth(veth, AF_PACKET, p, a), size)[0])
         first.setdefault('memif', m50)
         first.setdefault('veth', v50)
         first.setdefault('udp', rows['sockperf UDP'][0])
@@ -193,7 +197,9 @@ def bandwidth(rep, veth):
         m, c = ours_bw(memif, size), ours_bw(model, size)
         v, rows = None, {}
         if veth.ok:
-            v = ours_bw(lambda p, a: af_packet(veth, p, a), size)
+            v = ours_bw(lambda p, a: on_veth(veth, JOINED, p, a), size)
+            if size in BESIDE:
+                rows['net_af_packet'] = ours_bw(lambda p, a: on_veth(veth, AF_PACKET, p, a), size)
             rows['sockperf TCP'] = sockperf_bw(veth, 'tcp', size)
             rows['sockperf UDP'] = sockperf_bw(veth, 'udp', size)
             u = ucx(veth, 'tag_bw', size)
@@ -203,7 +209,8 @@ def bandwidth(rep, veth):
         if size == 65536:
             big = {'memif': m, 'veth': v, 'tcp': rows.get('iperf3 TCP')}
         for peer, value in rows.items():
-            rep.row('roce', case, 'memif', m, 'MB/s', peer, value)
+            if peer != 'net_af_packet':
+                rep.row('roce', case, 'memif', m, 'MB/s', peer, value)
             rep.row('roce', case, 'veth', v, 'MB/s', peer, value)
         if not rows:
             rep.row('roce', case, 'memif', m, 'MB/s')
