@@ -50,15 +50,15 @@ troce_icrc_net(enum troce_icrc_net kind, const uint8_t *net)
 	return troce_crc32(TROCE_CRC32_INIT, h, put_masked(kind, net, h));
 }
 
-uint32_t troce_icrc_ids[4][16];
+uint32_t troce_icrc_ids[2][256];
 
 /* A CRC is linear: from a register of 0, each bit has its part, which octets behind it carry on. */
 __attribute__((constructor)) static void
 ids_init(void)
 {
-	for (unsigned int i = 0; i < 4; i++) {
-		for (unsigned int v = 0; v < 16; v++) {
-			uint8_t rest[IPV4_LEN - 4 + UDP_LEN] = {(uint8_t)(v << 4 * i >> 8), (uint8_t)(v << 4 * i)};
+	for (unsigned int i = 0; i < 2; i++) {
+		for (unsigned int v = 0; v < 256; v++) {
+			uint8_t rest[IPV4_LEN - 4 + UDP_LEN] = {(uint8_t)(v << 8 * i >> 8), (uint8_t)(v << 8 * i)};
 
 			troce_icrc_ids[i][v] = troce_crc32_scalar(0, rest, sizeof(rest));
 		}

@@ -16,8 +16,8 @@ enum troce_icrc_net {
 	TROCE_ICRC_IPV6_UDP, /* RoCE v2: 40 + 8 bytes */
 };
 
-/* Of each four bits of a number: see troce_icrc_id(). */
-extern uint32_t troce_icrc_ids[4][16];
+/* Of each octet of a number: see troce_icrc_id(). */
+extern uint32_t troce_icrc_ids[2][256];
 
 /* The register in front of the BTH, which goes on with byte 4 as 0xff; net: where the GRH or IP header starts. */
 uint32_t troce_icrc_net(enum troce_icrc_net kind, const uint8_t *net);
@@ -25,8 +25,7 @@ uint32_t troce_icrc_net(enum troce_icrc_net kind, const uint8_t *net);
 static inline uint32_t
 troce_icrc_id(uint16_t id)
 {
-	return troce_icrc_ids[0][id & 15] ^ troce_icrc_ids[1][id >> 4 & 15] ^ troce_icrc_ids[2][id >> 8 & 15] ^
-	       troce_icrc_ids[3][id >> 12];
+	return troce_icrc_ids[0][id & 0xff] ^ troce_icrc_ids[1][id >> 8];
 }
 /* The register behind the BTH; net: where the GRH or IP header starts. The rest of the packet goes on by troce_crc32. */
 uint32_t troce_icrc_start(enum troce_icrc_net kind, const uint8_t *net, const uint8_t bth[12]);
