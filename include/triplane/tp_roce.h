@@ -14,7 +14,8 @@
  * set errno. A refusal is one line in the log that names the value and the allowed range.
  *
  * Threads: control calls may be made from any thread. A queue pair, shared receive queue or completion queue is used by
- * one thread at a time on the datapath. tp_roce_progress() and tp_roce_input() of a port are one thread's: the port's.
+ * one thread at a time on the datapath. tp_roce_progress() and tp_roce_input() of a port are one thread's: the port's. In
+ * software a port may have several lanes, each with a thread of its own: see tp_roce_progress_lane().
  */
 #ifndef TP_ROCE_H
 #define TP_ROCE_H
@@ -37,6 +38,7 @@ extern "C" {
 #define TP_ROCE_TTL 16u            /**< default time to live, or hop limit */
 #define TP_ROCE_GIDS 128u          /**< entries of a port's GID table */
 #define TP_ROCE_NO_VLAN 0xffffu
+#define TP_ROCE_LANES 16u /**< of a port, at most */
 #define TP_ROCE_GID_POLL_MS 3000u
 #define TP_ROCE_NO_GID_POLL UINT32_MAX /**< the kernel's word alone counts (R-1) */
 
@@ -63,6 +65,11 @@ struct tp_roce_conf {
 	 */
 	bool app_rx;
 	bool host_tcp; /**< a host's TCP is behind the port, as by tp_kernel.h: while ports are shared, no connection is refused for it */
+	/**
+	 * In software: how many threads may share the port by queue pairs, a power of two up to TP_ROCE_LANES; 0: 1. Lane i has the
+	 * queues rx_queue + i and tx_queue + i. Not with app_rx.
+	 */
+	uint16_t lanes;
 	/** Frames that are not for RoCE; takes the mbufs. Called by tp_roce_progress(); opens and closes no port. NULL: freed. */
 	void (*rest)(void *arg, struct rte_mbuf **pkts, uint16_t n);
 	void *rest_arg;
@@ -146,6 +153,16 @@ int tp_roce_status_unregister(tp_roce_status_cb cb, const void *arg);
  * @return how much was done, 0: nothing.
  */
 unsigned int tp_roce_progress(struct ibv_context *ctx);
+
+/**
+ * The work of one lane of a port: its own receive queue, and the transport of its queue pairs. A completion queue is of the lane
+ * that its comp_vector names, a queue pair of that of its completion queues, a shared receive queue of that of the queue pairs that
+ * have it. Each lane is one thread's at a time, and all of them must be polled, since packets come to any queue. What comes to
+ * another lane's than its own is passed on. Lane 0 is tp_roce_progress(), with all that the port does besides the transport.
+ * @param lane 0..lanes - 1
+ * @return how much was done, 0: nothing, or there is no such lane.
+ */
+unsigned int tp_roce_progress_lane(struct ibv_context *ctx, uint16_t lane);
 
 /**
  * Takes the packets that are RoCE's own out of a burst.

@@ -16,6 +16,7 @@ import fabric  # noqa: E402
 import ipoib_rate  # noqa: E402
 import kernel  # noqa: E402
 import lines  # noqa: E402
+import plot  # noqa: E402
 import programs  # noqa: E402
 import roce  # noqa: E402
 import scale  # noqa: E402
@@ -310,6 +311,30 @@ def bench_qps(rep):
         rep.row('qps', 'packet of 1 KiB', part, round(v), 'instr')
 
 
+def bench_lanes(rep):
+    """Ports of RoCE in software with a lane for each CPU; what a packet costs that comes to another lane's queue."""
+    program = os.path.join(BENCH_DIR, 'bench_lanes')
+    cpus = len(os.sched_getaffinity(0))
+    counts = [n for n in (1, 2, 4) if n <= cpus]
+    rep.title('lanes: WRITEs of RC in software between two ports, 32 queue pairs a lane; lane i of both ends on CPU i; median of %d interleaved runs' % RUNS)
+    found = {(size, n): [] for size in (64, 1024) for n in counts}
+    for _ in range(RUNS):
+        for (size, n), values in found.items():
+            out = run([program, str(n), str(size), '20000', 'same', str(n)])
+            values.append(1e3 / float(re.search(r'ns_per_packet ([\d.]+)', out).group(1)))
+    rates = {case: statistics.median(values) for case, values in found.items()}
+    for (size, n), v in rates.items():
+        rep.row('lanes', '%d lanes, %d B' % (n, size), 'WRITEs', round(v, 3), 'M/s')
+    for size in (64, 1024):
+        same, other = (instructions(['bench_*'], [program, '2', str(size), '300', how]) for how in ('same', 'next'))
+        rep.row('lanes', '%d B' % size, 'instructions', round(same), 'instr')
+        # Of a WRITE and of its acknowledgement.
+        rep.row('lanes', '%d B, each packet to another lane' % size, 'instructions', round(other), 'instr')
+    rep.title('plot: %s' % plot.write(os.path.join(CACHE, 'bench'), 'lanes', '10^6 WRITEs a second of a port in software', [
+        plot.Panel('lanes, each on a CPU with its peer', counts, [[rates[size, n] for n in counts] for size in (64, 1024)],
+                   names=('64 B', '1 KiB'))]))
+
+
 def bench_ipoib(rep):
     """What lib/ipoib adds to the calls of verbs: the bursts on a card of three functions, without what these take."""
     program = os.path.join(BUILD, 'tests/unit/ipoib/test_ipoib_burst')
@@ -547,7 +572,7 @@ def bench_capture(rep):
                 'instr')
 
 
-BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'cc': bench_cc, 'qps': bench_qps, 'ipoib': bench_ipoib,
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'cc': bench_cc, 'qps': bench_qps, 'lanes': bench_lanes, 'ipoib': bench_ipoib,
            'pps': bench_pps, 'scale': bench_scale, 'fabric': bench_fabric, 'bringup': bench_bringup, 'idle': bench_idle, 'polled': bench_polled, 'model': bench_model, 'lines': bench_lines, 'roce': bench_roce,
            'verbs-programs': bench_programs, 'kernel': bench_kernel, 'capture': bench_capture, 'sockets': bench_sockets}
 

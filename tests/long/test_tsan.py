@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
 ThreadSanitizer on the code of sockets: two nets with a queue and several threads each, two stacks of TCP in a thread each, and whole
-programs with the library of sockets on two ports of a card. DPDK's libraries have no instrumentation; none of them runs in
-what is looked at here, and the owner of the ports is another process. So each report is one of ours, and there are no suppressions.
+programs with the library of sockets on two ports of a card; and on RoCE in software with a thread for each lane. DPDK's libraries
+have no instrumentation: the owner of the ports is another process, and packets of lanes go by queues and a pool of the test. So each
+report is one of ours, and there are no suppressions.
 """
 import os
 import re
@@ -19,6 +20,7 @@ from share_owner import Owner, finish, start, until_says  # noqa: E402
 
 BUILD = os.environ.get('TP_BUILD_TSAN', os.path.join(ROOT, 'build-tsan'))
 UNIT = 'tests/unit/sock/test_sock_threads'
+LANES = 'tests/unit/roce_sw/test_roce_sw'
 PROG = 'tests/long/tsan/sock_threads'
 LIBRARY = 'preload/sockets/libtriplane-sockets.so'
 SETUP = '''. scripts/common.sh
@@ -42,8 +44,8 @@ def reports(out):
     return '%d reports: %s\n%s' % (len(found), '; '.join(sorted(set(found))), out[out.index('WARNING: ThreadSanitizer'):][:6000])
 
 
-def unit():
-    p = subprocess.run([*PLAIN, os.path.join(BUILD, UNIT)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200,
+def unit(*words):
+    p = subprocess.run([*PLAIN, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200,
                        env=options(), check=False)
     why = reports(p.stdout)
     if why is None and p.returncode != 0:
@@ -90,10 +92,11 @@ def sees(folder):
 
 
 def main():
-    subprocess.run(['bash', '-c', SETUP, BUILD, UNIT, PROG, LIBRARY], cwd=ROOT, check=True)
+    subprocess.run(['bash', '-c', SETUP, BUILD, UNIT, LANES, PROG, LIBRARY], cwd=ROOT, check=True)
     with tpmd.scratch() as folder:
         cases.run('tsan-sees', sees, folder)
-    cases.run('tsan-threads', unit)
+    cases.run('tsan-threads', unit, os.path.join(BUILD, UNIT))
+    cases.run('tsan-lanes', unit, os.path.join(BUILD, LANES), 'lane_threads')
     owner = Owner()
     cases.run('tsan-programs', programs, owner)
     cases.run('tsan-owner', owner.close)

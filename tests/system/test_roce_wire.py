@@ -14,7 +14,8 @@ from roce_icrc import l3, wrong
 
 cases = tpmd.Cases()
 BUILD = os.environ.get('TP_BUILD', 'build')
-HOMES = {'roce-wire': 'tests/unit/model/roce_frames', 'roce-sw-wire': 'tests/unit/roce_sw/roce_sw_frames'}
+HOMES = {'roce-wire': ['tests/unit/model/roce_frames'], 'roce-sw-wire': ['tests/unit/roce_sw/roce_sw_frames'],
+         'roce-lanes-wire': ['tests/unit/roce_sw/roce_sw_frames', '4']}
 ROCE_V1 = 0x8915
 
 
@@ -79,7 +80,7 @@ def kinds(frames):
 with tpmd.scratch() as d:
     for home, program in HOMES.items():
         pcap = '%s/%s.pcap' % (d, home)
-        subprocess.run([os.path.join(BUILD, program), pcap], check=True, timeout=60, stdout=subprocess.DEVNULL)
+        subprocess.run([os.path.join(BUILD, program[0]), pcap, *program[1:]], check=True, timeout=60, stdout=subprocess.DEVNULL)
         pkts = rdpcap(pcap)
         raw = [bytes(p.original) for p in pkts]
         cases.run(home + '-kinds', kinds, raw)

@@ -59,6 +59,31 @@ queues_check(struct troce_dev *dev, const struct tp_roce_conf *c)
 	if (!within(dev, "rx_queue", c->rx_queue, 0, info.nb_rx_queues - 1u) ||
 	    !within(dev, "tx_queue", c->tx_queue, 0, info.nb_tx_queues - 1u))
 		return EINVAL;
+	if (c->lanes > info.nb_rx_queues - c->rx_queue || c->lanes > info.nb_tx_queues - c->tx_queue)
+		return TROCE_REFUSE(dev, EINVAL,
+				    "%u lanes from queues %u and %u on: the port has %u to receive and %u to send",
+				    c->lanes, c->rx_queue, c->tx_queue, info.nb_rx_queues, info.nb_tx_queues);
+	return 0;
+}
+
+static int
+lanes_check(struct troce_dev *dev, struct tp_roce_conf *c)
+{
+	if (c->lanes == 0)
+		c->lanes = 1;
+	if (!within(dev, "lanes", c->lanes, 1, TP_ROCE_LANES))
+		return EINVAL;
+	if (!rte_is_power_of_2(c->lanes))
+		return TROCE_REFUSE(dev, EINVAL, "lanes %u is no power of two", c->lanes);
+	if (c->lanes == 1)
+		return 0;
+	if (dev->prov->lane_progress == NULL)
+		return TROCE_REFUSE(dev, ENOTSUP,
+				    "provider %s has one lane, %u are asked for: its queue pairs need none",
+				    dev->prov->name, c->lanes);
+	if (c->app_rx)
+		return TROCE_REFUSE(dev, ENOTSUP, "%u lanes poll queues of their own, which app_rx does not go with",
+				    c->lanes);
 	return 0;
 }
 
@@ -74,10 +99,11 @@ pool_init(struct troce_dev *dev, struct tp_roce_conf *c)
 	if (c->pool != NULL)
 		return 0;
 	snprintf(name, sizeof(name), "tp_roce_%u", dev->port_id);
-	c->pool = txq_pool_create(&pools, name, POOL_PACKETS, POOL_CACHE,
+	c->pool = txq_pool_create(&pools, name, (POOL_PACKETS + 1) * c->lanes - 1, POOL_CACHE,
 				  (uint16_t)RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE), dev->numa_node);
 	if (c->pool == NULL)
-		return TROCE_REFUSE(dev, ENOMEM, "no memory for %u packets of %u octets", POOL_PACKETS, room);
+		return TROCE_REFUSE(dev, ENOMEM, "no memory for %u packets of %u octets",
+				    (POOL_PACKETS + 1) * c->lanes - 1, room);
 	dev->own_pool = true;
 	return 0;
 }
@@ -114,7 +140,9 @@ troce_conf_init(struct troce_dev *dev, const struct tp_roce_conf *asked)
 	    !within(dev, "dscp", c->dscp, 0, 63) ||
 	    (c->netdev_ms != TP_ROCE_NO_GID_POLL && !within(dev, "netdev_ms", c->netdev_ms, 1, 10000)))
 		return EINVAL;
-	err = queues_check(dev, c);
+	err = lanes_check(dev, c);
+	if (err == 0)
+		err = queues_check(dev, c);
 	if (err == 0)
 		err = mtu_init(dev, c);
 	if (err == 0)

@@ -125,6 +125,7 @@ struct troce_cq {
 		struct ibv_cq_ex ex;
 	};
 	struct troce_guest *guest; /* whose it is, NULL: this process's */
+	uint16_t vector;           /* as it was asked for */
 	unsigned int refs, async_events;
 	unsigned int events;         /* that wait in the channel; the rest is v.comp_events_completed's business */
 	unsigned int delivered;      /* handed to the application */
@@ -269,6 +270,12 @@ struct troce_provider {
 	int (*mad_send)(struct troce_dev *dev, const struct troce_mad *mad);
 	/* The port's thread: what the home needs done regularly; and its QP1. Returns how much was done. */
 	unsigned int (*progress)(struct troce_dev *dev);
+	/*
+	 * Lanes behind the first, of a home that has more than one; both or neither. lane_progress: the lane's thread, receiving and
+	 * all. passed: packets that lane from received and that are for the port's thread to take; returns how many.
+	 */
+	unsigned int (*lane_progress)(struct troce_dev *dev, uint16_t lane);
+	uint16_t (*passed)(struct troce_dev *dev, uint16_t from, struct rte_mbuf **pkts, uint16_t n);
 	/* Takes packets of the transport out of a burst, returns how many are left, in front. NULL: the home sees its own. */
 	uint16_t (*input)(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
 	int (*stats)(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
@@ -378,6 +385,7 @@ struct troce_dev {
 	 * port, one at a time under the mutex; the thread takes it once, when it becomes the port's.
 	 */
 	_Atomic pthread_t thread;
+	_Atomic pthread_t lane_thread[TP_ROCE_LANES]; /* of the lanes behind the first, in the same way */
 	pthread_mutex_t drive;
 	_Atomic pthread_t worker;                                  /* is inside the port's work now; 0: nobody */
 	uint32_t full_polls;                                       /* in a row that found more frames than they take */
@@ -404,9 +412,9 @@ struct troce_dev {
  * time, these are others by now.
  */
 static inline bool
-troce_behind(const struct troce_dev *dev)
+troce_behind(uint32_t full_polls)
 {
-	return dev->full_polls != 0 && dev->full_polls <= TROCE_FULL_POLLS;
+	return full_polls != 0 && full_polls <= TROCE_FULL_POLLS;
 }
 
 static inline struct troce_dev *

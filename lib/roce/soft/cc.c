@@ -120,10 +120,9 @@ insert(struct tp_roce_cc_limited *list, unsigned int max, unsigned int n, const 
 		list[at] = *one;
 }
 
-void
-rsw_cc_limited(struct troce_dev *dev, struct tp_roce_cc_limited *list, unsigned int max, unsigned int *n)
+static void
+limited_of_lane(struct rsw_dev *d, struct tp_roce_cc_limited *list, unsigned int max, unsigned int *n)
 {
-	struct rsw_dev *d = dev->home;
 	uint64_t now;
 
 	rsw_gate_close(d);
@@ -160,6 +159,15 @@ rsw_cc_limited(struct troce_dev *dev, struct tp_roce_cc_limited *list, unsigned 
 		++*n;
 	}
 	rsw_gate_open(d);
+}
+
+void
+rsw_cc_limited(struct troce_dev *dev, struct tp_roce_cc_limited *list, unsigned int max, unsigned int *n)
+{
+	const struct rsw_dev *d = dev->home;
+
+	for (uint16_t i = 0; i < d->num_lanes; i++)
+		limited_of_lane(d->lanes[i], list, max, n);
 }
 
 /* --- notification point ------------------------------------------------------------------------------------------ */

@@ -92,7 +92,8 @@ rsw_create_cq(struct troce_cq *c, int vector)
 	struct rsw_cq *cq = (struct rsw_cq *)c;
 	int rc;
 
-	cq->d = rsw_dev_of(c->v.context);
+	/* What guests have is polled with the port. */
+	cq->d = rsw_dev_of(c->v.context)->lanes[c->guest != NULL ? 0 : c->vector];
 	/* One more than the guest asks for, as of the card. */
 	cq->depth = rte_align32pow2((uint32_t)c->v.cqe + (c->guest != NULL));
 	cq->ring_mask = c->guest != NULL ? 0 : cq->depth - 1;

@@ -67,3 +67,17 @@ rsw_gate_open(struct rsw_dev *d)
 {
 	atomic_fetch_and(&d->want, ~RSW_GATE_CONTROL);
 }
+
+void
+rsw_gate_close_all(struct rsw_dev *d)
+{
+	for (uint16_t i = 0; i < d->num_lanes; i++)
+		rsw_gate_close(d->lanes[i]);
+}
+
+void
+rsw_gate_open_all(struct rsw_dev *d)
+{
+	for (uint16_t i = 0; i < d->num_lanes; i++)
+		rsw_gate_open(d->lanes[i]);
+}

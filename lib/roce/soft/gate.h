@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * The gate of a port. Its thread is inside while it works on what belongs to the port; another thread that must change
+ * The gate of a port, or of a lane. Its thread is inside while it works on what belongs to the port; another thread that must change
  * some of that (under the port's lock, so there is one at a time) closes the gate, waits until the thread is outside,
  * and opens it again. The way in costs a store and a load: the fence that two-sided waiting needs is made on the other
  * side, for both, by membarrier(2). No application code is called inside.
@@ -62,5 +62,8 @@ void rsw_gate_init(struct rsw_dev *d);
 /* Control calls of any thread, with the port's lock held: from here to rsw_gate_open() the port stands still. */
 void rsw_gate_close(struct rsw_dev *d);
 void rsw_gate_open(struct rsw_dev *d);
+/* Of all lanes of the port. */
+void rsw_gate_close_all(struct rsw_dev *d);
+void rsw_gate_open_all(struct rsw_dev *d);
 
 #endif /* ROCE_SOFT_GATE_H */

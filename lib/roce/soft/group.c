@@ -7,9 +7,11 @@
 
 #include "gate.h"
 
+/* Groups are the port's, whichever lane asks. */
 struct rsw_group *
-rsw_group_find(struct rsw_dev *d, const union ibv_gid *gid)
+rsw_group_find(const struct rsw_dev *d, const union ibv_gid *gid)
 {
+	d = d->lanes[0];
 	for (uint32_t i = 0; i < d->num_groups; i++)
 		if (memcmp(&d->groups[i].gid, gid, sizeof(*gid)) == 0)
 			return d->groups[i].num != 0 ? &d->groups[i] : NULL;
@@ -57,7 +59,12 @@ rsw_attach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_
 	struct rsw_group *g;
 	int rc = 0;
 
-	rsw_gate_close(d);
+	if (d->lane != 0) {
+		TROCE_LOG(ERR, "port %u: queue pair 0x%06x is of lane %u, members of groups are of lane 0", d->port,
+			  q->v.qp_num, d->lane);
+		return EOPNOTSUPP;
+	}
+	rsw_gate_close_all(d);
 	g = place(d, gid);
 	for (unsigned int i = 0; g != NULL && i < g->num; i++)
 		if (g->qp[i] == qp)
@@ -70,7 +77,7 @@ rsw_attach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_
 		g->qp[g->num++] = qp;
 	}
 out:
-	rsw_gate_open(d);
+	rsw_gate_open_all(d);
 	if (rc == 0)
 		listen_to_groups(d);
 	return rc;
@@ -85,7 +92,7 @@ rsw_detach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_
 	unsigned int i = 0;
 	int rc = EINVAL;
 
-	rsw_gate_close(d);
+	rsw_gate_close_all(d);
 	g = rsw_group_find(d, gid);
 	while (g != NULL && i < g->num && g->qp[i] != qp)
 		i++;
@@ -93,6 +100,6 @@ rsw_detach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_
 		g->qp[i] = g->qp[--g->num];
 		rc = 0;
 	}
-	rsw_gate_open(d);
+	rsw_gate_open_all(d);
 	return rc;
 }

@@ -3,7 +3,8 @@
  */
 /*
  * Keys of regions and windows (IBTA 10.6). A key is, from the top: 6 random bits, 18 of index, and 8 that change whenever
- * the key is given anew; of a window those 8 are the application's (10.6.7.2.1). Local and remote keys are the same.
+ * the key is given anew; of a window those 8 are the application's (10.6.7.2.1). Local and remote keys are the same. On a port with
+ * several lanes only control calls change them, with all gates closed: there are no windows, and is no fast registration.
  */
 #include <errno.h>
 
@@ -75,13 +76,13 @@ rsw_rereg_mr(struct troce_mr *m, const struct troce_mr *to)
 	struct rsw_dev *d = rsw_dev_of(m->v.context);
 	int rc = 0;
 
-	rsw_gate_close(d);
+	rsw_gate_close_all(d);
 	/* A window may have been bound since the library looked. */
 	if (m->windows != 0)
 		rc = EBUSY;
 	else
 		set_memory((struct rsw_mr *)m, to);
-	rsw_gate_open(d);
+	rsw_gate_open_all(d);
 	return rc;
 }
 
@@ -109,13 +110,13 @@ rsw_dereg_mr(struct troce_mr *m)
 	struct rsw_dev *d = rsw_dev_of(m->v.context);
 	int rc = 0;
 
-	rsw_gate_close(d);
+	rsw_gate_close_all(d);
 	/* A window may have been bound since the library looked. */
 	if (m->windows != 0)
 		rc = EBUSY;
 	else
 		free_key(d, &mr->k);
-	rsw_gate_open(d);
+	rsw_gate_open_all(d);
 	return rc;
 }
 
@@ -150,10 +151,10 @@ rsw_dealloc_mw(struct troce_mw *m)
 	struct rsw_mw *mw = (struct rsw_mw *)m;
 	struct rsw_dev *d = rsw_dev_of(m->v.context);
 
-	rsw_gate_close(d);
+	rsw_gate_close_all(d);
 	unbind(&mw->k);
 	free_key(d, &mw->k);
-	rsw_gate_open(d);
+	rsw_gate_open_all(d);
 	return 0;
 }
 

@@ -123,7 +123,7 @@ take_address(struct rsw_qp *qp, struct tre_wqe *w, const struct ibv_send_wr *wr)
 		return 0;
 	if (wr->wr.ud.ah == NULL || wr->wr.ud.ah->pd != qp->q.v.pd)
 		return EINVAL;
-	w->av = &((struct rsw_ah *)wr->wr.ud.ah)->route;
+	w->av = rsw_ah_route((struct rsw_ah *)wr->wr.ud.ah, qp->d);
 	w->ud_qpn = wr->wr.ud.remote_qpn;
 	w->ud_qkey = wr->wr.ud.remote_qkey;
 	return 0;

@@ -14,21 +14,24 @@
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Places are taken in turn, so that one is free for as long as possible, and the high bits of a number mostly differ from those of
- * whoever had its place before: late packets find nobody.
+ * The lowest bits of a number are the lane's, the next ones a place in it. Places are taken in turn, so that one is free for as long
+ * as possible, and the high bits of a number mostly differ from those of whoever had its place before: late packets find nobody.
  */
 static int
 new_number(struct rsw_dev *d, uint32_t *qpn)
 {
-	if (d->num_qps == RSW_QPS - 2) {
-		TROCE_LOG(ERR, "port %u: %u queue pairs, 0..%u possible", d->port, d->num_qps, RSW_QPS - 2);
+	uint32_t max = RSW_LANE_QPS(d->num_lanes), index;
+
+	if (d->num_qps == max) {
+		TROCE_LOG(ERR, "port %u: %u queue pairs of lane %u, 0..%u possible", d->port, d->num_qps, d->lane, max);
 		return ENOMEM;
 	}
-	/* Index 0 and 1 stay free for the numbers 0 and 1, the last one for the one of groups. */
-	do
-		d->next_qp = d->next_qp % (RSW_QPS - 2) + 1;
-	while (d->next_qp == 1 || d->qps[d->next_qp] != NULL);
-	*qpn = ((uint32_t)rte_rand() * RSW_QPS | d->next_qp) & IB_QPN_MASK;
+	/* Place 0 and 1 stay free for the numbers 0 and 1, the last one for the one of groups. */
+	do {
+		d->next_qp = d->next_qp > max ? 2 : d->next_qp + 1;
+		index = d->next_qp * d->num_lanes + d->lane;
+	} while (d->qps[index] != NULL);
+	*qpn = ((uint32_t)rte_rand() * RSW_QPS | index) & IB_QPN_MASK;
 	d->num_qps++;
 	return 0;
 }
@@ -100,11 +103,31 @@ get_memory(struct rsw_qp *qp, struct ibv_qp_cap *cap)
 	return 0;
 }
 
+/* A queue pair and what it uses are of one lane. A shared receive queue that nobody uses is of any. */
+static int
+lane_check(const struct rsw_qp *qp)
+{
+	const struct rsw_dev *d = qp->d;
+
+	if (qp->rcq->d != d) {
+		TROCE_LOG(ERR, "port %u: a queue pair's completion queues are of one lane, not of %u and %u", d->port,
+			  d->lane, qp->rcq->d->lane);
+		return EINVAL;
+	}
+	if (qp->srq != NULL && qp->srq->d != d && qp->srq->s.refs != 0) {
+		TROCE_LOG(ERR,
+			  "port %u: the shared receive queue is of lane %u, the queue pair's completion queues of %u",
+			  d->port, qp->srq->d->lane, d->lane);
+		return EINVAL;
+	}
+	return 0;
+}
+
 int
 rsw_create_qp(struct troce_qp *q)
 {
 	struct rsw_qp *qp = (struct rsw_qp *)q;
-	struct rsw_dev *d = rsw_dev_of(q->v.context);
+	struct rsw_dev *d = ((struct rsw_cq *)q->v.send_cq)->d;
 	int rc;
 
 	qp->d = d;
@@ -112,7 +135,9 @@ rsw_create_qp(struct troce_qp *q)
 	qp->rcq = (struct rsw_cq *)q->v.recv_cq;
 	qp->srq = (struct rsw_srq *)q->v.srq;
 	qp->all_signaled = q->init.sq_sig_all != 0;
-	rc = get_memory(qp, &q->init.cap);
+	rc = lane_check(qp);
+	if (rc == 0)
+		rc = get_memory(qp, &q->init.cap);
 	if (rc == 0)
 		rc = new_number(d, &q->v.qp_num);
 	if (rc != 0) {
@@ -120,12 +145,14 @@ rsw_create_qp(struct troce_qp *q)
 		return rc;
 	}
 	tre_qp_init(&qp->e, &rsw_ops, qp, &d->st, qp->sq, (unsigned int)rte_log2_u32(qp->sq_depth));
+	if (qp->srq != NULL)
+		qp->srq->d = d;
 	rsw_gate_close(d);
 	TAILQ_INSERT_TAIL(&d->all, qp, next);
 	if (qp->g != NULL)
 		rsw_guest_qp_join(qp);
+	d->qps[RSW_QPN_INDEX(q->v.qp_num)] = qp;
 	rsw_gate_open(d);
-	__atomic_store_n(&d->qps[RSW_QPN_INDEX(q->v.qp_num)], qp, __ATOMIC_RELEASE);
 	return 0;
 }
 

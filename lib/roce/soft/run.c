@@ -184,7 +184,7 @@ rsw_qp_run(struct rsw_qp *qp, uint64_t now)
 			tre_post(&qp->e);
 	if (__builtin_expect(qp->cq_failed, 0))
 		tre_qp_fail(&qp->e, IBV_EVENT_QP_FATAL);
-	if (__builtin_expect(troce_behind(qp->d->dev), 0))
+	if (__builtin_expect(troce_behind(*qp->d->full_polls), 0))
 		tre_not_yet(&qp->e, now);
 	tre_run(&qp->e, RSW_BUDGET, now);
 	if (__builtin_expect(qp->e.state != qp->q.v.state, 0))
@@ -287,16 +287,12 @@ run_loop(struct rsw_dev *d, uint64_t now)
 	return n;
 }
 
-unsigned int
-rsw_progress(struct troce_dev *dev)
+static inline unsigned int
+turn(struct rsw_dev *d, uint64_t now)
 {
-	struct rsw_dev *d = dev->home;
 	struct rsw_qp *last;
 	unsigned int n = 0;
-	uint64_t now;
 
-	rsw_gate_enter_as_owner(d);
-	now = rsw_now(d);
 	if (__builtin_expect(d->loop_head != d->loop_tail, 0))
 		n += run_loop(d, now);
 	if (atomic_load_explicit(&d->kicks, memory_order_relaxed) != NULL)
@@ -320,6 +316,17 @@ rsw_progress(struct troce_dev *dev)
 		if (qp == last)
 			break;
 	}
+	return n;
+}
+
+unsigned int
+rsw_progress(struct troce_dev *dev)
+{
+	struct rsw_dev *d = dev->home;
+	unsigned int n;
+
+	rsw_gate_enter_as_owner(d);
+	n = turn(d, rsw_now(d));
 	if (__builtin_expect(!rte_ring_empty(d->mad_tx), 0))
 		rsw_mad_drain(d);
 	if (d->num_tx != 0)
@@ -327,5 +334,58 @@ rsw_progress(struct troce_dev *dev)
 	rsw_gate_leave(d);
 	if (__builtin_expect(d->num_mads != 0, 0))
 		n += rsw_mad_deliver(d);
+	return n;
+}
+
+/* --- a lane behind the first --------------------------------------------------------------------------------------- */
+
+/* What is not for the transport is for the port's thread to look at. */
+static void
+judge(struct rsw_dev *d, struct rte_mbuf **pkts, uint16_t n, uint64_t now)
+{
+	uint16_t left = rsw_rx(d, pkts, n, now);
+
+	for (uint16_t i = 0; i < left; i++)
+		rsw_pass(d, 0, pkts[i]);
+}
+
+static unsigned int
+receive(struct rsw_dev *d, uint64_t now)
+{
+	struct rte_mbuf *pkts[RSW_BURST];
+	uint16_t n = rte_eth_rx_burst(d->port, (uint16_t)(d->dev->conf.rx_queue + d->lane), pkts, RSW_BURST);
+	bool full = n == RSW_BURST;
+	unsigned int done = n;
+
+	if (n != 0) {
+		troce_capture_burst(d->dev, pkts, n, false);
+		judge(d, pkts, n, now);
+	}
+	for (uint16_t from = 0; from < d->num_lanes; from++) {
+		n = rsw_pass_take(d, from, pkts, RSW_BURST);
+		if (n == 0)
+			continue;
+		full = full || n == RSW_BURST;
+		done += n;
+		judge(d, pkts, n, now);
+	}
+	d->own_full_polls = full ? d->own_full_polls + 1 : 0;
+	return done;
+}
+
+unsigned int
+rsw_lane_progress(struct troce_dev *dev, uint16_t lane)
+{
+	struct rsw_dev *d = ((const struct rsw_dev *)dev->home)->lanes[lane];
+	unsigned int n;
+	uint64_t now;
+
+	rsw_gate_enter_as_owner(d);
+	now = rsw_now(d);
+	n = receive(d, now);
+	n += turn(d, now);
+	if (d->num_tx != 0)
+		rsw_tx_flush(d);
+	rsw_gate_leave(d);
 	return n;
 }

@@ -82,6 +82,9 @@ parse_udp(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, uint32_t h
 												     : RSW_BAD;
 }
 
+/* What becomes of a packet. */
+enum fate { LEFT, TAKEN, AWAY };
+
 static bool to_port(const struct rsw_dev *d, const struct rsw_rx *rx);
 
 /* Marked on its way: the same, and its sender may be told (A17.9). */
@@ -277,54 +280,75 @@ rsw_deliver(struct rsw_qp *qp, struct rsw_rx *rx, uint64_t now)
 	rsw_qp_heard(qp);
 }
 
-/* To all members; false: there are none here, and it is somebody else's packet. */
-static bool
+/* Another lane judges it, and counts anew what was counted of it so far. */
+static enum fate
+elsewhere(struct rsw_dev *d, const struct rsw_rx *rx, uint16_t lane)
+{
+	uint32_t tclass = rx->kind == TROCE_ICRC_IPV4_UDP ? rx->net[1] : rx->net[1] >> 4;
+
+	d->sw.rx_ecn -= (tclass & RSW_ECN_MASK) == RSW_ECN_CE;
+	d->away = lane;
+	return AWAY;
+}
+
+/* Somebody else's packet: the port's thread knows whose. */
+static enum fate
+not_ours(struct rsw_dev *d, const struct rsw_rx *rx)
+{
+	return d->lane == 0 ? LEFT : elsewhere(d, rx, 0);
+}
+
+/* To all members, if there are any here. */
+static enum fate
 deliver_group(struct rsw_dev *d, struct rsw_rx *rx, uint64_t now)
 {
 	struct rsw_group *g;
 	union ibv_gid gid;
 
+	if (d->lane != 0)
+		return elsewhere(d, rx, 0);
 	dest_gid(rx, &gid);
 	g = rsw_group_find(d, &gid);
 	if (g == NULL) {
 		d->sw.rx_no_group++;
-		return false;
+		return LEFT;
 	}
 	if (!icrc_ok(d, rx))
-		return true;
+		return TAKEN;
 	d->sw.rx_groups++;
 	for (unsigned int i = 0; i < g->num; i++)
 		if (g->qp[i]->e.a.type == IBV_QPT_UD)
 			rsw_deliver(g->qp[i], rx, now);
-	return true;
+	return TAKEN;
 }
 
-/* A packet that is on no queue pair's route: it is for QP1, a datagram, lost, or not for the port. */
-static bool
+/* A packet that is on no queue pair's route: it is for QP1, a datagram, another lane, lost, or not for the port. */
+static enum fate
 deliver_by_gid(struct rsw_dev *d, struct rsw_rx *rx, struct rsw_qp *qp, uint32_t qpn, uint64_t now)
 {
 	union ibv_gid gid;
 
 	dest_gid(rx, &gid);
 	if (!addressed(d, &gid, type_of(rx), rx->vlan))
-		return false;
+		return not_ours(d, rx);
+	if (qp == NULL && rsw_lane_of(d, qpn) != d->lane)
+		return elsewhere(d, rx, rsw_lane_of(d, qpn));
 	if (qpn != QPN_MAD && qp == NULL) {
 		d->sw.rx_no_qp++;
 		rsw_cc_lost(d, rx);
 	} else if (qp != NULL && qp->e.a.type != IBV_QPT_UD) {
 		d->sw.rx_bad_address++;
 	} else if (!icrc_ok(d, rx)) {
-		return true;
+		return TAKEN;
 	} else if (qp != NULL) {
 		rsw_deliver(qp, rx, now);
 	} else {
 		rsw_mad_rx(d, rx, &gid);
 	}
-	return true;
+	return TAKEN;
 }
 
-/* True: it was the port's, and is dealt with. */
-static inline bool
+static inline enum fate
 receive(struct rsw_dev *d, struct rsw_rx *rx, uint64_t now)
 {
 	uint32_t qpn = ib_bth_qpn(rx->bth);
@@ -340,10 +364,10 @@ receive(struct rsw_dev *d, struct rsw_rx *rx, uint64_t now)
 		return deliver_by_gid(d, rx, qp, qpn, now);
 	if (icrc_ok(d, rx))
 		rsw_deliver(qp, rx, now);
-	return true;
+	return TAKEN;
 }
 
-static inline bool
+static inline enum fate
 take(struct rsw_dev *d, struct rte_mbuf *m, uint64_t now)
 {
 	struct span s = {.p = rte_pktmbuf_mtod(m, uint8_t *), .len = m->data_len};
@@ -352,42 +376,58 @@ take(struct rsw_dev *d, struct rte_mbuf *m, uint64_t now)
 	if (__builtin_expect(m->nb_segs != 1, 0)) {
 		/* Longer than any packet of RoCE: not ours. */
 		if (m->pkt_len > sizeof(d->bounce))
-			return false;
+			return LEFT;
 		s.len = m->pkt_len;
 		s.p = d->bounce;
 		rte_pktmbuf_read(m, 0, s.len, d->bounce);
 	}
 	switch (parse(d, m, s, &rx)) {
 	case RSW_ROCE: return receive(d, &rx, now);
-	case RSW_BAD: return true;
-	default: return false;
+	case RSW_BAD: return TAKEN;
+	default: return LEFT;
 	}
+}
+
+static inline uint16_t
+input(struct rsw_dev *d, struct rte_mbuf **pkts, uint16_t n, uint64_t now)
+{
+	uint16_t left = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		if (i + 1 < n)
+			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		switch (take(d, pkts[i], now)) {
+		case TAKEN: rte_pktmbuf_free(pkts[i]); break;
+		case LEFT: pkts[left++] = pkts[i]; break;
+		default: rsw_pass(d, d->away, pkts[i]);
+		}
+	}
+	return left;
 }
 
 uint16_t
 rsw_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct rsw_dev *d = dev->home;
-	uint16_t left = 0;
-	uint64_t now;
+	uint16_t left;
 
 	rsw_gate_enter_as_owner(d);
-	now = rsw_now(d);
-	for (uint16_t i = 0; i < n; i++) {
-		if (i + 1 < n)
-			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
-		if (take(d, pkts[i], now))
-			rte_pktmbuf_free(pkts[i]);
-		else
-			pkts[left++] = pkts[i];
-	}
+	left = input(d, pkts, n, rsw_now(d));
 	rsw_gate_leave(d);
 	return left;
+}
+
+uint16_t
+rsw_rx(struct rsw_dev *d, struct rte_mbuf **pkts, uint16_t n, uint64_t now)
+{
+	return input(d, pkts, n, now);
 }
 
 void
 rsw_rx_loop(struct rsw_dev *d, struct rte_mbuf *m, uint64_t now)
 {
-	take(d, m, now);
-	rte_pktmbuf_free(m);
+	if (take(d, m, now) == AWAY)
+		rsw_pass(d, d->away, m);
+	else
+		rte_pktmbuf_free(m);
 }

@@ -82,19 +82,32 @@ static const struct counter counters[] = {
 	OWN("tx_no_mbuf", tx_no_mbuf),
 	OWN("tx_queue_full", tx_full),
 	OWN("looped", looped),
+	OWN("lane_passed", passed),
+	OWN("lane_drops", pass_full),
 	OWN("cq_overflows", cq_overruns),
 	OWN("srq_limits", srq_limits),
 	{.name = "refused_work_requests", .at = offsetof(struct rsw_dev, refused)},
 };
 
+/* Of all lanes. */
+static uint64_t
+sum(const struct rsw_dev *d, size_t at)
+{
+	uint64_t v = 0;
+
+	for (uint16_t i = 0; i < d->num_lanes; i++)
+		v += __atomic_load_n((const uint64_t *)(const void *)((const uint8_t *)d->lanes[i] + at),
+				     __ATOMIC_RELAXED);
+	return v;
+}
+
 int
 rsw_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
+	const struct rsw_dev *d = dev->home;
+
 	for (unsigned int i = 0; i < RTE_DIM(counters); i++)
-		fn(arg, counters[i].name,
-		   __atomic_load_n((const uint64_t *)(const void *)((const uint8_t *)dev->home + counters[i].at),
-				   __ATOMIC_RELAXED));
-	fn(arg, "cc_limited_mbps",
-	   __atomic_load_n(&((const struct rsw_dev *)dev->home)->sw.cc_kbps, __ATOMIC_RELAXED) / KBPS_PER_MBPS);
+		fn(arg, counters[i].name, sum(d, counters[i].at));
+	fn(arg, "cc_limited_mbps", sum(d, offsetof(struct rsw_dev, sw.cc_kbps)) / KBPS_PER_MBPS);
 	return 0;
 }

@@ -26,22 +26,27 @@ static void
 capabilities(struct troce_dev *dev)
 {
 	struct ibv_device_attr *a = &dev->attr;
+	uint16_t lanes = dev->conf.lanes;
 
 	a->vendor_id = RSW_VENDOR;
 	a->max_mr_size = UINT64_C(1) << 47;
 	a->page_size_cap = UINT64_MAX << 12;
-	a->max_qp = RSW_QPS - 2;
+	a->max_qp = (int)(RSW_LANE_QPS(lanes) * lanes);
 	a->max_qp_wr = RSW_MAX_WR;
 	a->device_cap_flags = IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_RC_RNR_NAK_GEN |
-			      IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
-			      IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
+			      IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID;
+	/* Requests would change keys that other lanes look at. */
+	if (lanes == 1)
+		a->device_cap_flags |=
+			IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	a->max_sge = a->max_sge_rd = RSW_MAX_SGE;
 	a->max_cq = RSW_OTHERS;
 	a->max_cqe = RSW_MAX_CQE;
-	a->max_mr = a->max_mw = RSW_KEYS - 1;
+	a->max_mr = RSW_KEYS - 1;
+	a->max_mw = lanes == 1 ? RSW_KEYS - 1 : 0;
 	a->max_pd = RSW_OTHERS;
 	a->max_qp_rd_atom = a->max_qp_init_rd_atom = TRE_MAX_RD_ATOMIC;
-	a->max_res_rd_atom = TRE_MAX_RD_ATOMIC * (int)(RSW_QPS - 2);
+	a->max_res_rd_atom = TRE_MAX_RD_ATOMIC * a->max_qp;
 	a->atomic_cap = IBV_ATOMIC_GLOB;
 	a->max_mcast_grp = RSW_GROUPS;
 	a->max_mcast_qp_attach = RSW_GROUP_QPS;
@@ -51,7 +56,7 @@ capabilities(struct troce_dev *dev)
 	a->max_srq_wr = RSW_MAX_WR;
 	a->max_srq_sge = RSW_MAX_SGE;
 	dev->max_inline = RSW_MAX_INLINE;
-	dev->vctx.context.num_comp_vectors = 1;
+	dev->vctx.context.num_comp_vectors = lanes;
 	dev->vctx.context.ops.poll_cq = rsw_poll_cq;
 	dev->vctx.context.ops.req_notify_cq = rsw_req_notify_cq;
 	dev->vctx.context.ops.post_send = rsw_post_send;
@@ -75,10 +80,9 @@ check_pool(const struct troce_dev *dev)
 static void
 free_memory(struct rsw_dev *d)
 {
+	rsw_lanes_close(d);
 	rte_ring_free(d->mad_tx);
-	free(d->qps);
 	free(d->keys);
-	free(d->heap);
 	free(d->groups);
 	free(d->mads);
 }
@@ -90,14 +94,11 @@ get_memory(struct rsw_dev *d)
 
 	snprintf(name, sizeof(name), "rsw_mad_%u", d->port);
 	d->mad_tx = rte_ring_create(name, RSW_MAD_TX, d->dev->numa_node, RING_F_SC_DEQ);
-	/* Large tables, of which only what is used is ever touched. */
-	d->qps = calloc(RSW_QPS, sizeof(*d->qps));
+	/* A large table, of which only what is used is ever touched. */
 	d->keys = calloc(RSW_KEYS, sizeof(*d->keys));
-	d->heap = calloc(RSW_QPS + 1, sizeof(*d->heap));
 	d->groups = calloc(RSW_GROUPS, sizeof(*d->groups));
 	d->mads = calloc(RSW_MADS, sizeof(*d->mads));
-	if (d->mad_tx != NULL && d->qps != NULL && d->keys != NULL && d->heap != NULL && d->groups != NULL &&
-	    d->mads != NULL)
+	if (d->mad_tx != NULL && d->keys != NULL && d->groups != NULL && d->mads != NULL && rsw_lanes_open(d) == 0)
 		return 0;
 	free_memory(d);
 	return ENOMEM;
@@ -113,16 +114,7 @@ open_port(struct troce_dev *dev)
 		return rc;
 	d->dev = dev;
 	d->port = dev->port_id;
-	d->txq = dev->conf.tx_queue;
-	d->udp_port = dev->conf.udp_port;
-	d->decided = troce_decided_flag();
-	TAILQ_INIT(&d->all);
-	TAILQ_INIT(&d->held);
-	TAILQ_INIT(&d->guests);
-	d->pool = dev->conf.pool;
-	d->next_qp = (uint32_t)rte_rand_max(RSW_QPS - 2);
 	d->next_key = (uint32_t)rte_rand_max(RSW_KEYS - 1);
-	d->gid_gen = 1;
 	rc = get_memory(d);
 	if (rc != 0)
 		return rc;
@@ -131,9 +123,7 @@ open_port(struct troce_dev *dev)
 		free_memory(d);
 		return rc;
 	}
-	rsw_gate_init(d);
 	capabilities(dev);
-	rsw_cc_init(d);
 	rsw_flow_open(d);
 	return 0;
 }
@@ -149,7 +139,6 @@ close_port(struct troce_dev *dev)
 		rte_eth_allmulticast_disable(d->port);
 	for (void *m; rte_ring_dequeue(d->mad_tx, &m) == 0;)
 		rte_pktmbuf_free(m);
-	rsw_tx_free(d);
 	free_memory(d);
 }
 
@@ -190,34 +179,49 @@ query_port(struct troce_dev *dev, struct ibv_port_attr *a)
 	return 0;
 }
 
-static int
-set_gids(struct troce_dev *dev, const struct troce_gid *table)
+static void
+lane_gids(struct rsw_dev *d, const struct troce_gid *table)
 {
-	struct rsw_dev *d = dev->home;
-
-	rsw_gate_close(d);
 	memcpy(d->gids, table, sizeof(d->gids));
 	d->num_gids = 0;
 	for (uint32_t i = 0; i < TP_ROCE_GIDS; i++)
 		if (table[i].valid)
 			d->gid_valid[d->num_gids++] = (uint8_t)i;
 	d->gid_gen++;
-	rsw_gate_open(d);
+}
+
+static int
+set_gids(struct troce_dev *dev, const struct troce_gid *table)
+{
+	struct rsw_dev *d = dev->home;
+
+	rsw_gate_close_all(d);
+	for (uint16_t i = 0; i < d->num_lanes; i++)
+		lane_gids(d->lanes[i], table);
+	rsw_gate_open_all(d);
 	return 0;
+}
+
+static void
+lane_cc(struct rsw_dev *d, unsigned int prio, const struct troce_cc *cc)
+{
+	struct rsw_qp *qp;
+
+	d->cc[prio] = *cc;
+	TAILQ_FOREACH(qp, &d->all, next)
+	if (rsw_cc_look(qp, prio))
+		rsw_qp_queue(qp);
 }
 
 static int
 cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
 {
 	struct rsw_dev *d = dev->home;
-	struct rsw_qp *qp;
 
-	rsw_gate_close(d);
-	d->cc[prio] = *cc;
-	TAILQ_FOREACH(qp, &d->all, next)
-	if (rsw_cc_look(qp, prio))
-		rsw_qp_queue(qp);
-	rsw_gate_open(d);
+	rsw_gate_close_all(d);
+	for (uint16_t i = 0; i < d->num_lanes; i++)
+		lane_cc(d->lanes[i], prio, cc);
+	rsw_gate_open_all(d);
 	return 0;
 }
 
@@ -237,11 +241,14 @@ cc_clear(struct troce_dev *dev, uint8_t prios)
 
 	if (prios != UINT8_MAX)
 		return EINVAL;
-	rsw_gate_close(d);
-	d->sw.cc_marks = d->sw.cc_cnps_sent = d->sw.cc_cnps_handled = d->sw.cc_cnps_ignored = 0;
-	d->sw.rx_ecn = 0;
-	d->st.cnp = 0;
-	rsw_gate_open(d);
+	rsw_gate_close_all(d);
+	for (uint16_t i = 0; i < d->num_lanes; i++) {
+		struct rsw_stats *sw = &d->lanes[i]->sw;
+
+		sw->cc_marks = sw->cc_cnps_sent = sw->cc_cnps_handled = sw->cc_cnps_ignored = sw->rx_ecn = 0;
+		d->lanes[i]->st.cnp = 0;
+	}
+	rsw_gate_open_all(d);
 	return 0;
 }
 
@@ -252,21 +259,30 @@ pd_nothing(struct troce_pd *pd)
 }
 
 static int
-create_ah(struct troce_ah *ah)
+create_ah(struct troce_ah *a)
 {
-	struct rsw_route *r = &((struct rsw_ah *)ah)->route;
-	const struct rsw_dev *d = rsw_dev_of(ah->v.context);
+	struct rsw_ah *ah = (struct rsw_ah *)a;
+	const struct rsw_dev *d = rsw_dev_of(a->v.context);
+	struct rsw_route *r = &ah->route;
 
-	rsw_route_set(r, d, &ah->path);
+	rsw_route_set(r, d, &a->path);
 	r->ect = d->cc[r->prio].on && r->kind != TROCE_ICRC_GRH;
 	if (r->ect)
 		rsw_route_ecn(r, RSW_ECN_ECT0);
+	if (d->num_lanes == 1)
+		return 0;
+	ah->more = calloc(d->num_lanes - 1u, sizeof(*ah->more));
+	if (ah->more == NULL)
+		return ENOMEM;
+	for (uint16_t i = 1; i < d->num_lanes; i++)
+		ah->more[i - 1] = *r;
 	return 0;
 }
 
 static int
 destroy_ah(struct troce_ah *ah)
 {
+	free(((struct rsw_ah *)ah)->more);
 	return 0;
 }
 
@@ -311,6 +327,8 @@ static const struct troce_provider provider = {
 	.detach_mcast = rsw_detach_mcast,
 	.mad_send = rsw_mad_send,
 	.progress = rsw_progress,
+	.lane_progress = rsw_lane_progress,
+	.passed = rsw_passed,
 	.input = rsw_input,
 	.stats = rsw_stats,
 	.cc_get = rsw_cc_get,

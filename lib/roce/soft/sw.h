@@ -5,7 +5,7 @@
  * RoCE in software on any ethdev: a home of the transport engine, and a provider of lib/roce.
  *
  * One thread drives a port: it calls tp_roce_progress() or tp_roce_input(), and it alone touches engines, timers, keys
- * and the transmit queue. Others reach it so:
+ * and the transmit queue. Where a port has several lanes, this is so of each of them, but for keys (lane.c). Others reach it so:
  *  - work requests go through the rings of their queue pair, which have one writer and one reader each. The port's
  *    thread takes its own at once and transmits before ibv_post_send() returns; from another thread the queue pair is
  *    pushed on a list that the port's thread looks at (kick.h).
@@ -26,7 +26,8 @@
 
 #define RSW_QPS 0x100000u /* queue pairs of a port; the index is the low 20 bits of a number */
 #define RSW_QPN_INDEX(qpn) ((qpn) & (RSW_QPS - 1))
-#define RSW_LG_KEYS 18u /* regions and windows of a port */
+#define RSW_LANE_QPS(lanes) (RSW_QPS / (lanes)-3) /* queue pairs of a lane */
+#define RSW_LG_KEYS 18u                           /* regions and windows of a port */
 #define RSW_KEYS (1u << RSW_LG_KEYS)
 #define RSW_KEY_INDEX(key) ((key) >> 8 & (RSW_KEYS - 1))
 #define RSW_OTHERS 0x10000u /* completion queues, shared receive queues, protection domains of a port */
@@ -40,6 +41,8 @@
 #define RSW_TX 64u         /* packets that are handed to the ethdev at once */
 #define RSW_FRESH 32u      /* packets that are taken from the pool at once */
 #define RSW_LOOP 1024u     /* packets to the port itself that wait; a power of two */
+#define RSW_PASS 1024u     /* packets from one lane to another that wait; a power of two */
+#define RSW_BURST 32u      /* packets that a lane takes from its queue, and from each other lane, at once */
 #define RSW_MADS 64u       /* datagrams for QP1 that wait */
 #define RSW_MAD_TX 256u    /* datagrams of other threads that wait */
 #define RSW_BUDGET 32u     /* packets of a queue pair in its turn */
@@ -151,9 +154,11 @@ struct rsw_route {
 	bool ect; /* of datagrams: their address says that they know ECN */
 };
 
+/* Lanes keep what they know of a route in it, so each has its own. */
 struct rsw_ah {
 	struct troce_ah a;
 	struct rsw_route route;
+	struct rsw_route *more; /* of the lanes behind the first; NULL: there are none */
 };
 
 /* What a send request is besides what the engine has of it. */
@@ -220,6 +225,19 @@ struct rsw_stats {
 		rx_bad_address, rx_no_group, rx_ecn, rx_mads, rx_mad_dropped, rx_groups;
 	uint64_t cc_marks, cc_cnps_sent, cc_cnps_handled, cc_cnps_ignored, cc_limited, cc_kbps;
 	uint64_t tx_no_gid, tx_no_mbuf, tx_full, tx_mads, looped, cq_overruns, srq_limits, guest_bad_wqe;
+	uint64_t passed, pass_full;
+};
+
+/* Packets from one lane to another, which alone takes them. */
+struct rsw_pass {
+	struct rte_mbuf *pkts[RSW_PASS];
+	/* Who takes writes. */
+	_Atomic uint32_t head;
+	uint8_t apart[RTE_CACHE_LINE_SIZE];
+	/* Who passes writes. */
+	_Atomic uint32_t tail;
+	uint32_t head_seen;
+	uint8_t apart_too[RTE_CACHE_LINE_SIZE];
 };
 
 /*
@@ -232,7 +250,10 @@ struct rsw_net {
 	uint32_t rest, reg;
 };
 
-/* A port: dev->home. */
+/*
+ * A port: dev->home. With several lanes each of them is one of these, and the first is the port: keys, groups, datagrams of QP1 and
+ * guests are its alone. Settings, such as GIDs, are the same in all.
+ */
 struct rsw_dev {
 	/* The gate. */
 	_Atomic uint32_t inside, want;
@@ -242,13 +263,19 @@ struct rsw_dev {
 
 	struct troce_dev *dev;
 	uint16_t port, txq, num_tx, num_fresh;
-	uint16_t tx_shown; /* of tx, to a capture */
+	uint16_t lane, num_lanes;
+	uint16_t away;            /* the lane that the packet at hand is for */
+	struct rsw_dev **lanes;   /* the same list in all */
+	struct rsw_pass *pass_in; /* by the lane that passes; NULL: there is one lane */
+	const uint32_t *full_polls;
+	uint32_t own_full_polls; /* of a lane behind the first */
+	uint16_t tx_shown;       /* of tx, to a capture */
 	uint16_t udp_port;
 	uint64_t decided; /* ol_flags of packets whose priority is that of their connection */
 	struct rte_mempool *pool;
-	struct rsw_qp **qps;      /* by index, RSW_QPS */
+	struct rsw_qp **qps;      /* by index, RSW_QPS; the lane's own */
 	TAILQ_HEAD(, rsw_qp) all; /* changed with the gate closed */
-	struct rsw_key **keys;
+	struct rsw_key **keys;    /* the port's; changed with all gates closed */
 	struct rsw_qp *run_first, *run_last;
 	struct rsw_timer *heap; /* from 1 */
 	uint32_t heap_len;
@@ -276,7 +303,8 @@ struct rsw_dev {
 	struct troce_mad *mads;
 	uint32_t num_mads;
 
-	uint32_t next_qp, num_qps, next_key, num_keys;
+	uint32_t next_qp, num_qps; /* next_qp: a place of the lane, from 1 */
+	uint32_t next_key, num_keys;
 	struct rte_flow *flow[3];
 	bool overran;              /* some completion queue, just now */
 	TAILQ_HEAD(, rsw_cq) held; /* completion queues whose event waits */
@@ -290,6 +318,13 @@ static inline struct rsw_dev *
 rsw_dev_of(struct ibv_context *ctx)
 {
 	return troce_dev_of(ctx)->home;
+}
+
+/* What a lane knows of an address. */
+static inline struct rsw_route *
+rsw_ah_route(struct rsw_ah *ah, const struct rsw_dev *d)
+{
+	return __builtin_expect(d->lane == 0, 1) ? &ah->route : &ah->more[d->lane - 1];
 }
 
 static inline uint64_t
@@ -383,6 +418,21 @@ void rsw_qp_kick(struct rsw_qp *qp);
 /* Nothing of the port refers to it any more. */
 void rsw_qp_forget(struct rsw_qp *qp);
 unsigned int rsw_progress(struct troce_dev *dev);
+/* Of a lane behind the first: receiving, too. */
+unsigned int rsw_lane_progress(struct troce_dev *dev, uint16_t lane);
+
+/* --- lane.c ------------------------------------------------------------------------------------------------------ */
+
+/* The lanes of a port, of which the first is there. 0 or a positive errno. */
+int rsw_lanes_open(struct rsw_dev *d);
+void rsw_lanes_close(struct rsw_dev *d);
+/* Whose a number of a queue pair is. */
+uint16_t rsw_lane_of(const struct rsw_dev *d, uint32_t qpn);
+/* A packet for another lane; when there is no room it is lost. */
+void rsw_pass(struct rsw_dev *d, uint16_t to, struct rte_mbuf *m);
+/* What lane from passed to this one. */
+uint16_t rsw_pass_take(struct rsw_dev *d, uint16_t from, struct rte_mbuf **pkts, uint16_t n);
+uint16_t rsw_passed(struct troce_dev *dev, uint16_t from, struct rte_mbuf **pkts, uint16_t n);
 
 /* --- route.c, tx.c ---------------------------------------------------------------------------------------------- */
 
@@ -399,7 +449,7 @@ bool rsw_tx_put(struct rsw_dev *d, const struct rsw_route *r, struct rte_mbuf *m
 void rsw_tx_flush(struct rsw_dev *d);
 void rsw_tx_free(struct rsw_dev *d);
 
-/* --- rx.c, group.c, mad.c, flow.c, stats.c ---------------------------------------------------------------------- */
+/* --- rx.c, group.c, mad.c, stats.c -------------------------------------------------------------------------------- */
 
 /* What a packet brings besides itself. */
 struct rsw_rx {
@@ -413,11 +463,13 @@ struct rsw_rx {
 	uint8_t grh[IB_GRH_LEN]; /* as UD receivers get it */
 };
 uint16_t rsw_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
+/* The same of a lane, from inside its gate. */
+uint16_t rsw_rx(struct rsw_dev *d, struct rte_mbuf **pkts, uint16_t n, uint64_t now);
 /* A packet that went out comes in. */
 void rsw_rx_loop(struct rsw_dev *d, struct rte_mbuf *m, uint64_t now);
 void rsw_deliver(struct rsw_qp *qp, struct rsw_rx *rx, uint64_t now);
 
-struct rsw_group *rsw_group_find(struct rsw_dev *d, const union ibv_gid *gid);
+struct rsw_group *rsw_group_find(const struct rsw_dev *d, const union ibv_gid *gid);
 int rsw_attach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 int rsw_detach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 
@@ -428,8 +480,7 @@ int rsw_mad_send(struct troce_dev *dev, const struct troce_mad *mad);
 /* Datagrams of other threads. */
 void rsw_mad_drain(struct rsw_dev *d);
 
-void rsw_flow_open(struct rsw_dev *d);
-void rsw_flow_close(struct rsw_dev *d);
+int rsw_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
 
 /* --- cc.c ------------------------------------------------------------------------------------------------------- */
 
@@ -454,11 +505,14 @@ void rsw_cc_reset(struct rsw_qp *qp);
 /* A packet for a queue pair that is not there: CNPs are counted. */
 void rsw_cc_lost(struct rsw_dev *d, const struct rsw_rx *rx);
 
-/* --- link.c ------------------------------------------------------------------------------------------------------ */
+/* --- ethdev.c ---------------------------------------------------------------------------------------------------- */
+
+/* Rules that bring packets. */
+void rsw_flow_open(struct rsw_dev *d);
+void rsw_flow_close(struct rsw_dev *d);
 
 /* Link and loss of the ethdev become events. 0 or a positive errno. */
 int rsw_link_open(struct rsw_dev *d);
 void rsw_link_close(struct rsw_dev *d);
-int rsw_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
 
 #endif /* ROCE_SOFT_SW_H */

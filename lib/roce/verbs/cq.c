@@ -48,6 +48,7 @@ troce_cq_make(struct ibv_context *ctx, int cqe, const struct troce_cq_more *more
 	cq->v.channel = more->channel;
 	cq->v.cq_context = more->context;
 	cq->guest = more->guest;
+	cq->vector = (uint16_t)more->vector;
 	cq->v.cqe = cqe;
 	pthread_mutex_init(&cq->v.mutex, NULL);
 	pthread_cond_init(&cq->v.cond, NULL);

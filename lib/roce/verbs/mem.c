@@ -292,8 +292,8 @@ tp_roce_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 	struct troce_mw *mw;
 	int err = 0;
 
-	if (dev->prov->alloc_mw == NULL)
-		err = TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no memory windows", dev->prov->name);
+	if (dev->prov->alloc_mw == NULL || dev->attr.max_mw == 0)
+		err = TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no memory windows here", dev->prov->name);
 	else if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
 		err = TROCE_REFUSE(dev, EINVAL, "type %d of a memory window is not 1 or 2", type);
 	if (err != 0) {

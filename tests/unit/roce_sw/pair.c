@@ -20,7 +20,7 @@
 #define LIMIT_NS UINT64_C(20000000000)
 
 /* Receive and transmit rings of the two ports, made once: ethdevs of rings cannot be made anew under their name. */
-static struct rte_ring *rx_ring[2], *tx_ring[2];
+static struct rte_ring *rx_ring[2][PAIR_LANES], *tx_ring[2][PAIR_LANES];
 static struct rte_mempool *pool;
 static uint16_t port_of[2];
 static struct pair *current;
@@ -46,17 +46,29 @@ __wrap_troce_mad_input(struct troce_dev *dev, const struct troce_mad *mad)
 /* --- ports -------------------------------------------------------------------------------------------------------- */
 
 static void
-start_port(unsigned int i, uint16_t eth_mtu)
+start_port(unsigned int i, uint16_t eth_mtu, uint16_t queues)
 {
 	struct rte_eth_conf conf = {.rxmode.mtu = eth_mtu};
 	struct rte_ether_addr mac = {{2, 0, 0, 0, 0, (uint8_t)(i + 1)}};
 
-	assert_int_equal(rte_eth_dev_configure(port_of[i], 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port_of[i], 0, 512, 0, NULL, pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port_of[i], 0, 512, 0, NULL), 0);
+	assert_int_equal(rte_eth_dev_configure(port_of[i], queues, queues, &conf), 0);
+	for (uint16_t q = 0; q < queues; q++) {
+		assert_int_equal(rte_eth_rx_queue_setup(port_of[i], q, 512, 0, NULL, pool), 0);
+		assert_int_equal(rte_eth_tx_queue_setup(port_of[i], q, 512, 0, NULL), 0);
+	}
 	/* Ports of rings have no address, and no call that gives them one. */
 	rte_eth_devices[port_of[i]].data->mac_addrs[0] = mac;
 	assert_int_equal(rte_eth_dev_start(port_of[i]), 0);
+}
+
+/* The first of a port is rx0 or tx0, by its number. */
+static struct rte_ring *
+ring(const char *way, unsigned int i, unsigned int q)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), q == 0 ? "%s%u" : "%s%u_%u", way, i, q);
+	return rte_ring_create(name, RING, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
 static void
@@ -80,12 +92,13 @@ eal(void)
 	for (unsigned int i = 0; i < 2; i++) {
 		char name[32];
 
-		snprintf(name, sizeof(name), "rx%u", i);
-		rx_ring[i] = rte_ring_create(name, RING, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-		snprintf(name, sizeof(name), "tx%u", i);
-		tx_ring[i] = rte_ring_create(name, RING, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		for (unsigned int q = 0; q < PAIR_LANES; q++) {
+			rx_ring[i][q] = ring("rx", i, q);
+			tx_ring[i][q] = ring("tx", i, q);
+		}
 		snprintf(name, sizeof(name), "port%u", i);
-		port_of[i] = (uint16_t)rte_eth_from_rings(name, &rx_ring[i], 1, &tx_ring[i], 1, SOCKET_ID_ANY);
+		port_of[i] = (uint16_t)rte_eth_from_rings(name, rx_ring[i], PAIR_LANES, tx_ring[i], PAIR_LANES,
+							  SOCKET_ID_ANY);
 	}
 }
 
@@ -121,14 +134,19 @@ find_gid(struct ibv_context *ctx, int family, const char *text, enum ibv_gid_typ
 static void
 open_node(struct pair *p, unsigned int i, const struct pair_conf *pc)
 {
-	struct tp_roce_conf conf = {
-		.provider = "sw", .mtu = pc->mtu, .udp_port = pc->udp_port, .app_rx = pc->app_rx, .eth_mtu = pc->told};
+	struct tp_roce_conf conf = {.provider = "sw",
+				    .mtu = pc->mtu,
+				    .udp_port = pc->udp_port,
+				    .app_rx = pc->app_rx,
+				    .eth_mtu = pc->told,
+				    .pool = pc->pool};
 	static const char *const v4[2] = {"192.0.2.1", "192.0.2.2"}, *const v6[2] = {"2001:db8::1", "2001:db8::2"},
 				 *const tagged[2] = {"198.51.100.1", "198.51.100.2"};
 	struct node *n = &p->n[i];
 
 	n->port = port_of[i];
-	start_port(i, pc->eth_mtu == 0 ? 4500 : pc->eth_mtu);
+	n->lanes = conf.lanes = pc->lanes[i] == 0 ? 1 : pc->lanes[i];
+	start_port(i, pc->eth_mtu == 0 ? 4500 : pc->eth_mtu, n->lanes);
 	n->ctx = tp_roce_open(n->port, &conf);
 	assert_non_null(n->ctx);
 	assert_string_equal(tp_roce_provider_name(n->ctx), "sw");
@@ -147,7 +165,7 @@ open_node(struct pair *p, unsigned int i, const struct pair_conf *pc)
 	assert_non_null(n->pd);
 	n->mr = tp_roce_reg_mr(n->pd, n->mem, PAIR_MEM, PAIR_ALL);
 	assert_non_null(n->mr);
-	n->cq = tp_roce_create_cq(n->ctx, 1024, NULL, NULL, 0);
+	n->cq = tp_roce_create_cq(n->ctx, 1024, NULL, NULL, n->lanes / 2);
 	assert_non_null(n->cq);
 }
 
@@ -214,9 +232,13 @@ pair_close(struct pair *p)
 		free(n->mem);
 		assert_int_equal(rte_eth_dev_stop(n->port), 0);
 	}
-	for (unsigned int i = 0; i < 2; i++)
-		for (void *m; rte_ring_dequeue(tx_ring[i], &m) == 0 || rte_ring_dequeue(rx_ring[i], &m) == 0;)
+	for (unsigned int k = 0; k < 2 * PAIR_LANES; k++) {
+		struct rte_ring *tx = tx_ring[k / PAIR_LANES][k % PAIR_LANES],
+				*rx = rx_ring[k / PAIR_LANES][k % PAIR_LANES];
+
+		for (void *m; rte_ring_dequeue(tx, &m) == 0 || rte_ring_dequeue(rx, &m) == 0;)
 			rte_pktmbuf_free(m);
+	}
 	/* Nothing of the wire's was kept. */
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 	free(p);
@@ -225,7 +247,8 @@ pair_close(struct pair *p)
 int
 pair_setup(void **state)
 {
-	const struct pair_conf conf = {.mtu = 1024};
+	const char *lanes = getenv("RSW_LANES");
+	const struct pair_conf conf = {.mtu = 1024, .lanes = {1, (uint16_t)(lanes == NULL ? 1 : atoi(lanes))}};
 
 	*state = pair_open(&conf);
 	return 0;
@@ -240,22 +263,30 @@ pair_teardown(void **state)
 
 /* --- the wire ----------------------------------------------------------------------------------------------------- */
 
+/* The same for frames of one path: by octets that have a port, or an end of an address. */
+static unsigned int
+queue_of(const struct node *n, const uint8_t *f, uint32_t len)
+{
+	return n->lanes == 1 || len < 38 ? 0 : (f[34] ^ f[35] ^ f[36] ^ f[37]) % n->lanes;
+}
+
 void
 pair_inject(struct pair *p, unsigned int node, const void *frame, uint32_t len)
 {
+	unsigned int q = queue_of(&p->n[node], frame, len);
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
 
 	assert_non_null(m);
 	memcpy(rte_pktmbuf_append(m, (uint16_t)len), frame, len);
-	assert_int_equal(rte_ring_enqueue(rx_ring[node], m), 0);
+	assert_int_equal(rte_ring_enqueue(rx_ring[node][q], m), 0);
 }
 
 static void
-carry(struct pair *p, unsigned int from)
+carry_queue(struct pair *p, unsigned int from, unsigned int q)
 {
 	void *m;
 
-	while (rte_ring_dequeue(tx_ring[from], &m) == 0) {
+	while (rte_ring_dequeue(tx_ring[from][q], &m) == 0) {
 		unsigned int times = p->wire == NULL ? 1 : p->wire(p, from, m);
 
 		p->frames[from]++;
@@ -267,11 +298,19 @@ carry(struct pair *p, unsigned int from)
 	}
 }
 
+static void
+carry(struct pair *p, unsigned int from)
+{
+	for (unsigned int q = 0; q < p->n[from].lanes; q++)
+		carry_queue(p, from, q);
+}
+
 void
 pair_step(struct pair *p)
 {
 	for (unsigned int i = 0; i < 2; i++)
-		tp_roce_progress(p->n[i].ctx);
+		for (uint16_t lane = 0; lane < p->n[i].lanes; lane++)
+			tp_roce_progress_lane(p->n[i].ctx, lane);
 	carry(p, 0);
 	carry(p, 1);
 }

@@ -20,12 +20,14 @@
 #include "lib/roce/port/provider.h"
 
 #define PAIR_MEM (4u << 20)
+#define PAIR_LANES 4u /* of a node, at most */
 #define PAIR_ALL                                                                                                       \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |        \
 	 IBV_ACCESS_MW_BIND)
 
 struct node {
 	uint16_t port;
+	uint16_t lanes;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
@@ -54,9 +56,14 @@ struct pair_conf {
 	uint16_t eth_mtu; /* 0: 4500 */
 	uint16_t told;    /* tp_roce_conf.eth_mtu */
 	bool app_rx;
+	uint16_t lanes[2];        /* 0: 1 */
+	struct rte_mempool *pool; /* tp_roce_conf.pool */
 };
 
-/* cmocka fixtures with a pair that carries RoCE MTU 1024; *state is the pair. */
+/*
+ * cmocka fixtures with a pair that carries RoCE MTU 1024; *state is the pair. Where the environment has RSW_LANES, node 1 has so many
+ * lanes, packets come to all of its queues, and what its CQ is given to is of another lane than the first.
+ */
 int pair_setup(void **state);
 int pair_teardown(void **state);
 struct pair *pair_open(const struct pair_conf *conf);

@@ -2,10 +2,11 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * roce_sw_frames FILE: what two ports say to each other in software over RoCE v1, v2/IPv4 and v2/IPv6, as a capture for
- * other people's dissectors: every service and operation, payloads of all pad lengths, a tag, a NAK.
+ * roce_sw_frames FILE [LANES]: what two ports say to each other in software over RoCE v1, v2/IPv4 and v2/IPv6, as a capture for
+ * other people's dissectors: every service and operation, payloads of all pad lengths, a tag, a NAK. LANES: of the second port.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <rte_byteorder.h>
 
@@ -120,11 +121,11 @@ int
 main(int argc, char **argv)
 {
 	static const uint8_t head[24] = {0xa1, 0xb2, 0xc3, 0xd4, 0, 2, 0, 4, [18] = 1, [23] = 1}; /* Ethernet */
-	const struct pair_conf pc = {.mtu = 1024};
+	const struct pair_conf pc = {.mtu = 1024, .lanes = {1, (uint16_t)(argc == 3 ? atoi(argv[2]) : 1)}};
 	struct pair *p;
 
-	if (argc != 2 || (capture = fopen(argv[1], "wb")) == NULL) {
-		fprintf(stderr, "usage: roce_sw_frames FILE\n");
+	if (argc < 2 || argc > 3 || (capture = fopen(argv[1], "wb")) == NULL) {
+		fprintf(stderr, "usage: roce_sw_frames FILE [LANES]\n");
 		return 2;
 	}
 	fwrite(head, sizeof(head), 1, capture);

@@ -169,7 +169,8 @@ static struct {
 	unsigned int checked, made, gone;
 	struct rule {
 		enum rte_flow_item_type second;
-		uint16_t udp_port, udp_mask, etype, etype_mask, queue;
+		uint16_t udp_port, udp_mask, etype, etype_mask, queue, queues;
+		uint64_t rss;
 	} rule[3];
 } flows;
 static struct rte_flow *const handles[3] = {(struct rte_flow *)&flows.rule[0], (struct rte_flow *)&flows.rule[1],
@@ -184,7 +185,7 @@ flow_check(struct rte_eth_dev *dev, const struct rte_flow_attr *attr, const stru
 	assert_int_equal(attr->egress, 0);
 	assert_int_equal(attr->transfer, 0);
 	assert_int_equal(pattern[0].type, RTE_FLOW_ITEM_TYPE_ETH);
-	assert_int_equal(actions[0].type, RTE_FLOW_ACTION_TYPE_QUEUE);
+	assert_true(actions[0].type == RTE_FLOW_ACTION_TYPE_QUEUE || actions[0].type == RTE_FLOW_ACTION_TYPE_RSS);
 	assert_int_equal(actions[1].type, RTE_FLOW_ACTION_TYPE_END);
 	return pattern[1].type == flows.refused ? rte_flow_error_set(err, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, NULL, "no")
 						: 0;
@@ -197,7 +198,18 @@ flow_make(struct rte_eth_dev *dev, const struct rte_flow_attr *attr, const struc
 	struct rule *r = &flows.rule[flows.made];
 
 	r->second = pattern[1].type;
-	r->queue = ((const struct rte_flow_action_queue *)actions[0].conf)->index;
+	if (actions[0].type == RTE_FLOW_ACTION_TYPE_RSS) {
+		const struct rte_flow_action_rss *rss = actions[0].conf;
+
+		r->queue = rss->queue[0];
+		r->queues = (uint16_t)rss->queue_num;
+		r->rss = rss->types;
+		for (uint16_t i = 1; i < r->queues; i++)
+			assert_int_equal(rss->queue[i], r->queue + i);
+	} else {
+		r->queue = ((const struct rte_flow_action_queue *)actions[0].conf)->index;
+		r->queues = 1;
+	}
 	if (r->second == RTE_FLOW_ITEM_TYPE_END) {
 		r->etype = ((const struct rte_flow_item_eth *)pattern[0].spec)->type;
 		r->etype_mask = ((const struct rte_flow_item_eth *)pattern[0].mask)->type;
@@ -228,9 +240,9 @@ get_flow_ops(struct rte_eth_dev *dev, const struct rte_flow_ops **ops)
 	return 0;
 }
 
-/* A port of two receive queues, whose driver has rules. */
+/* A port of up to three receive queues, whose driver has rules. */
 static uint16_t
-port_with_rules(uint16_t num_rx, struct eth_dev_ops *ops)
+port_with_rules(uint16_t num_rx, uint16_t num_tx, struct eth_dev_ops *ops)
 {
 	static const struct rte_eth_conf conf;
 	static struct rte_mempool *pool;
@@ -239,12 +251,12 @@ port_with_rules(uint16_t num_rx, struct eth_dev_ops *ops)
 	struct rte_eth_dev *dev;
 
 	if (ring == NULL) {
-		struct rte_ring *rx[2];
+		struct rte_ring *all[3];
 
 		ring = rte_ring_create("rules", 64, SOCKET_ID_ANY, 0);
 		assert_non_null(ring);
-		rx[0] = rx[1] = ring;
-		port = (uint16_t)rte_eth_from_rings("rules", rx, 2, &ring, 1, SOCKET_ID_ANY);
+		all[0] = all[1] = all[2] = ring;
+		port = (uint16_t)rte_eth_from_rings("rules", all, 3, all, 3, SOCKET_ID_ANY);
 		pool = rte_pktmbuf_pool_create("rules", 63, 0, 0, 2048, SOCKET_ID_ANY);
 		assert_non_null(pool);
 	}
@@ -252,15 +264,16 @@ port_with_rules(uint16_t num_rx, struct eth_dev_ops *ops)
 	*ops = *dev->dev_ops;
 	ops->flow_ops_get = get_flow_ops;
 	dev->dev_ops = ops;
-	assert_int_equal(rte_eth_dev_configure(port, num_rx, 1, &conf), 0);
+	assert_int_equal(rte_eth_dev_configure(port, num_rx, num_tx, &conf), 0);
 	for (uint16_t i = 0; i < num_rx; i++)
 		assert_int_equal(rte_eth_rx_queue_setup(port, i, 64, 0, NULL, pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port, 0, 64, 0, NULL), 0);
+	for (uint16_t i = 0; i < num_tx; i++)
+		assert_int_equal(rte_eth_tx_queue_setup(port, i, 64, 0, NULL), 0);
 	assert_int_equal(rte_eth_dev_start(port), 0);
 	return port;
 }
 
-/* Rules bring RoCE to the library's queue of several; what the driver refuses is left out, the others go with the port. */
+/* Rules bring RoCE to the library's queue of several, or v2 to those of its lanes; what the driver refuses is left out, the others go with the port. */
 static void
 steering(void **state)
 {
@@ -269,18 +282,24 @@ steering(void **state)
 		bool app_rx;
 		enum rte_flow_item_type refused;
 		unsigned int rules;
+		uint16_t lanes;
 	} t[] = {
-		{2, 1, 0, false, RTE_FLOW_ITEM_TYPE_VOID, 3}, {2, 0, 1021, false, RTE_FLOW_ITEM_TYPE_VOID, 3},
-		{2, 1, 0, false, RTE_FLOW_ITEM_TYPE_IPV6, 2}, {2, 1, 0, false, RTE_FLOW_ITEM_TYPE_END, 2},
-		{1, 0, 0, false, RTE_FLOW_ITEM_TYPE_VOID, 0}, {2, 0, 0, true, RTE_FLOW_ITEM_TYPE_VOID, 0},
+		{2, 1, 0, false, RTE_FLOW_ITEM_TYPE_VOID, 3},    {2, 0, 1021, false, RTE_FLOW_ITEM_TYPE_VOID, 3},
+		{2, 1, 0, false, RTE_FLOW_ITEM_TYPE_IPV6, 2},    {2, 1, 0, false, RTE_FLOW_ITEM_TYPE_END, 2},
+		{1, 0, 0, false, RTE_FLOW_ITEM_TYPE_VOID, 0},    {2, 0, 0, true, RTE_FLOW_ITEM_TYPE_VOID, 0},
+		{3, 1, 0, false, RTE_FLOW_ITEM_TYPE_VOID, 3, 2}, {2, 0, 0, false, RTE_FLOW_ITEM_TYPE_VOID, 0, 2},
 	};
 	static struct eth_dev_ops ops[RTE_DIM(t)];
 
 	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(t); i++) {
-		const struct tp_roce_conf conf = {
-			.provider = "sw", .rx_queue = t[i].rx_queue, .udp_port = t[i].udp_port, .app_rx = t[i].app_rx};
-		uint16_t port = port_with_rules(t[i].num_rx, &ops[i]);
+		const struct tp_roce_conf conf = {.provider = "sw",
+						  .rx_queue = t[i].rx_queue,
+						  .udp_port = t[i].udp_port,
+						  .app_rx = t[i].app_rx,
+						  .lanes = t[i].lanes};
+		uint16_t lanes = t[i].lanes == 0 ? 1 : t[i].lanes;
+		uint16_t port = port_with_rules(t[i].num_rx, lanes, &ops[i]);
 		struct ibv_context *ctx;
 
 		memset(&flows, 0, sizeof(flows));
@@ -294,6 +313,10 @@ steering(void **state)
 			bool v1 = r->second == RTE_FLOW_ITEM_TYPE_END;
 
 			assert_int_equal(r->queue, t[i].rx_queue);
+			assert_int_equal(r->queues, v1 ? 1 : lanes);
+			assert_int_equal(r->rss, r->queues == 1                         ? 0
+						 : r->second == RTE_FLOW_ITEM_TYPE_IPV4 ? RTE_ETH_RSS_NONFRAG_IPV4_UDP
+											: RTE_ETH_RSS_NONFRAG_IPV6_UDP);
 			assert_int_equal(r->etype, v1 ? RTE_BE16(0x8915) : 0);
 			assert_int_equal(r->etype_mask, v1 ? 0xffff : 0);
 			assert_int_equal(r->udp_port,

@@ -369,7 +369,7 @@ places(void **state)
 	struct ibv_wc wc;
 
 	assert_int_equal(tp_roce_query_device(p->n[1].ctx, &attr), 0);
-	assert_int_equal(attr.max_qp, (1 << 20) - 2);
+	assert_int_equal(attr.max_qp, (1 << 20) - 3);
 	for (unsigned int i = 0; i < RTE_DIM(at); i++) {
 		d->next_qp = at[i] - 1;
 		pair_qps(p, &c, &a[i], &b[i]);

@@ -455,6 +455,9 @@ answered_at_the_end(void **state)
 	struct pair *p = *state;
 	const struct qp_conf c = {.type = IBV_QPT_RC, .timeout = 20}; /* a machine may let the test wait */
 
+	/* What the port is shown comes to another lane by that one's turn. */
+	if (p->n[1].lanes > 1)
+		skip();
 	for (unsigned int i = 0; i < 2; i++) {
 		struct ibv_qp *a, *b;
 		struct ibv_wc wc;
@@ -481,7 +484,7 @@ static void
 sizes(void **state)
 {
 	struct pair *p = *state;
-	struct ibv_cq *cq = tp_roce_create_cq(p->n[1].ctx, 4, p, NULL, 0);
+	struct ibv_cq *cq = tp_roce_create_cq(p->n[1].ctx, 4, p, NULL, p->n[1].lanes / 2);
 	const struct qp_conf plain = {.type = IBV_QPT_RC}, c = {.type = IBV_QPT_RC, .rcq = cq};
 	struct ibv_qp *a = pair_qp(p, 0, &plain), *b = pair_qp(p, 1, &c);
 	static const int sizes[] = {64, 16, 32, 16};
