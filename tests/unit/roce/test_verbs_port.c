@@ -104,6 +104,10 @@ test_conf(void **state)
 	CONF(netdev_ms, TP_ROCE_NO_GID_POLL, TP_ROCE_NO_GID_POLL - 1, "netdev_ms 4294967294 is not in 1..10000");
 	CONF(mtu, 4096, 1025, "mtu 1025 is none of 256, 512, 1024, 2048, 4096");
 	CONF(mtu, 256, 128, "mtu 128 is none of");
+	CONF(lanes, 1, 17, "lanes 17 is not in 1..16");
+	CONF(lanes, 1, 3, "lanes 3 is no power of two");
+	REFUSED_PTR(tp_roce_open(fake_port, &(struct tp_roce_conf){.lanes = 2}), ENOTSUP,
+		    "has one lane, 2 are asked for");
 }
 
 /* The fields of one octet, or two, have no wrong value; an MTU must fit the port's. */
