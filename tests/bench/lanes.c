@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_lcore.h>
@@ -28,6 +29,7 @@ struct lane {
 	struct ibv_qp *qp[BATCH];
 	uint32_t len;
 	unsigned int rounds, done; /* done: of the round */
+	uint64_t cpu_ns;           /* of its thread, until its last message */
 	pthread_t thread;
 };
 
@@ -74,11 +76,21 @@ step(struct lane *l)
 	return l->rounds != 0;
 }
 
+static uint64_t
+cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static void *
 run(void *arg)
 {
 	struct lane *l = arg;
 	bool told = false;
+	uint64_t begun;
 	cpu_set_t set;
 
 	/* With a cache of the pool of its own. */
@@ -89,12 +101,14 @@ run(void *arg)
 	atomic_fetch_add(&ready, 1);
 	while (atomic_load(&ready) <= num)
 		rte_pause();
+	begun = cpu_ns();
 	bench_post(l);
 	/* Others may still need it. */
 	while (atomic_load(&over) < num) {
 		if (step(l) || told)
 			continue;
 		told = true;
+		l->cpu_ns = cpu_ns() - begun;
 		atomic_fetch_add(&over, 1);
 	}
 	rte_thread_unregister();
@@ -118,6 +132,7 @@ run_threads(uint64_t *begun, uint64_t *end)
 static void
 run_alone(uint64_t *begun, uint64_t *end)
 {
+	uint64_t from = cpu_ns();
 	bool more = true;
 
 	*begun = rte_rdtsc();
@@ -129,6 +144,7 @@ run_alone(uint64_t *begun, uint64_t *end)
 			more = step(&lanes[i]) || more;
 	}
 	*end = rte_rdtsc();
+	lanes[0].cpu_ns = cpu_ns() - from;
 }
 
 static void
@@ -162,7 +178,7 @@ main(int argc, char **argv)
 {
 	unsigned int rounds = argc > 4 ? (unsigned int)atoi(argv[3]) : 0;
 	uint32_t len = argc > 4 ? (uint32_t)atoi(argv[2]) : 0;
-	uint64_t begun, end, messages;
+	uint64_t begun, end, messages, cpu = 0;
 
 	num = argc > 4 ? (unsigned int)atoi(argv[1]) : 0;
 	cpus = argc > 5 ? (unsigned int)atoi(argv[5]) : 0;
@@ -179,10 +195,12 @@ main(int argc, char **argv)
 		run_threads(&begun, &end);
 	else
 		run_alone(&begun, &end);
-	printf("packets %llu\nns_per_packet %.1f\npassed %llu, dropped %llu, resent %llu\n",
+	for (unsigned int i = 0; i < num; i++)
+		cpu += lanes[i].cpu_ns;
+	printf("packets %llu\nns_per_packet %.1f\ncpu_ns_per_packet %.1f\npassed %llu, dropped %llu, resent %llu\n",
 	       (unsigned long long)messages, (double)(end - begun) * 1e9 / (double)rte_get_tsc_hz() / (double)messages,
-	       (unsigned long long)both("lane_passed"), (unsigned long long)both("lane_drops"),
-	       (unsigned long long)both("req_resent"));
+	       (double)cpu / (double)messages, (unsigned long long)both("lane_passed"),
+	       (unsigned long long)both("lane_drops"), (unsigned long long)both("req_resent"));
 	/* The process ends, and all of it goes. */
 	return 0;
 }
