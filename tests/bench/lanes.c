@@ -31,7 +31,7 @@ struct lane {
 	unsigned int rounds, done; /* done: of the round */
 	uint64_t cpu_ns;           /* of its thread, until its last message */
 	pthread_t thread;
-};
+} __rte_cache_aligned;
 
 static struct lane lanes[PAIR_LANES];
 static unsigned int num, cpus;

@@ -387,10 +387,7 @@ struct troce_dev {
 	_Atomic pthread_t thread;
 	_Atomic pthread_t lane_thread[TP_ROCE_LANES]; /* of the lanes behind the first, in the same way */
 	pthread_mutex_t drive;
-	_Atomic pthread_t worker;                                  /* is inside the port's work now; 0: nobody */
-	uint32_t full_polls;                                       /* in a row that found more frames than they take */
 	uint64_t cycles_to_ns;                                     /* 32.32 */
-	uint64_t rest_freed;                                       /* packets that were nobody's */
 	unsigned int pds, mrs, mws, cqs, qps, srqs, ahs, channels; /* objects */
 	struct troce_side side[TROCE_SIDES];
 	struct troce_net *net; /* NULL on InfiniBand */
@@ -403,6 +400,11 @@ struct troce_dev {
 	pthread_mutex_t capture_lock; /* of capture */
 	struct troce_capture *capture;
 	TAILQ_ENTRY(troce_dev) next;
+
+	/* What the port's thread writes in each turn is apart from what other lanes read. */
+	_Atomic pthread_t worker __rte_cache_aligned; /* is inside the port's work now; 0: nobody */
+	uint32_t full_polls;                          /* in a row that found more frames than they take */
+	uint64_t rest_freed;                          /* packets that were nobody's */
 };
 
 #define TROCE_FULL_POLLS 128u /* as many as a ring of 4096 frames is behind, by bursts of 32 */
