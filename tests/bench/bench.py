@@ -524,12 +524,14 @@ def bench_model(rep):
     """Rows come from the program: 'model CASE METRIC VALUE UNIT'."""
     program = os.path.join(BENCH_DIR, 'bench_model_path')
     rep.title('model: the path of a frame through the model, without any driver; one thread')
-    for size, rings, rules in ((60, 1, 0), (60, 4, 0), (1514, 1, 0), (114, 1, 50), (1514, 1, 50)):
+    for size, rings, rules in ((60, 1, 0), (60, 4, 0), (60, 16, 0), (60, 64, 0), (1514, 1, 0), (114, 1, 50), (1514, 1, 50)):
         rows = re.findall(r'^model (\S+) (\S+) ([\d.]+) (\S+)$', run([program, '20000', str(size), str(rings), str(rules)]), re.M)
         if not rows:
             raise RuntimeError('%s printed no row' % program)
         for case, metric, value, unit in rows:
             rep.row('model', case.replace('_', ' '), metric.replace('_', ' '), float(value), unit)
+        v = instructions(['tp_model_step'], [program, '300', str(size), str(rings), str(rules)])
+        rep.row('model', rows[0][0].replace('_', ' '), 'instructions', round(v, 1), 'instr')
 
 
 def bench_lines(rep):

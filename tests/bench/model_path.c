@@ -2,18 +2,22 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * What the model's path costs a frame: send WQE, cross wire, receive WQE, CQE, on one thread and without software on
- * top. With a number of rings, flows that the card spreads over them by RSS. With a number of rules, each names addresses and a UDP port, as those of
- * programs of sockets do, frames go to all of these in turns, and the card writes the checksums. Under "valgrind --tool=callgrind --toggle-collect=tp_model_step" it counts instructions.
+ * model_path ROUNDS [LEN [RINGS [RULES]]]: what the model's path costs a frame: send WQE, cross wire, receive WQE, CQE, on one thread
+ * and without software on top. With a number of rings, flows that the card spreads over them by RSS. With a number of rules, each
+ * names addresses and a UDP port, as those of programs of sockets do, frames go to all of these in turns, and the card writes the
+ * checksums. Under "valgrind --tool=callgrind --toggle-collect=tp_model_step" it counts instructions.
  */
 #include <stdio.h>
 #include <time.h>
 
+#define RIG_MEM (80u << 20)
 #include "tests/unit/model/dp_rig.h"
 
 #define RING 512u
 #define BURST 64u
-#define RINGS 4u
+#define RINGS 64u
+#define TX_QP 0x3eu
+#define PARENT_QP 0x3fu
 #define FIRST_QP 0x80u /* of the rings */
 #define FIRST_PORT 2000u
 
@@ -96,8 +100,9 @@ main(int argc, char **argv)
 		     rules = argc > 4 ? (unsigned int)atoi(argv[4]) : 0;
 	const uint32_t csum = rules != 0 ? MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM : 0;
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 2};
+	static struct rig_q rx[RINGS];
 	uint16_t posted[RINGS];
-	struct rig_q tx, parent, rx[RINGS];
+	struct rig_q tx, parent;
 	char name[32];
 	struct rig r;
 	uint64_t id;
@@ -117,18 +122,18 @@ main(int argc, char **argv)
 		 len, rules != 0 ? rules : rings);
 	if (rig_open(&r) != 0)
 		return 1;
-	rig_qp(&r, &tx, 0x40, 1, RING, false);
+	rig_qp(&r, &tx, TX_QP, 1, RING, false);
 	for (unsigned int i = 0; i < rings; i++) {
 		rig_qp(&r, &rx[i], FIRST_QP + i, 2, RING, true);
 		posted[i] = RING;
 	}
 	if (rings > 1) {
-		rig_qp(&r, &parent, FIRST_QP + RINGS, 2, RING, false);
+		rig_qp(&r, &parent, PARENT_QP, 2, RING, false);
 		make_parent(parent.qp, rings);
 	}
 	rig_up(&r);
-	rig_rule(&r, 2, mac, rings > 1 ? FIRST_QP + RINGS : FIRST_QP, &id);
-	make_rules(&r, mac, rings > 1 ? FIRST_QP + RINGS : FIRST_QP, (uint16_t)rules);
+	rig_rule(&r, 2, mac, rings > 1 ? PARENT_QP : FIRST_QP, &id);
+	make_rules(&r, mac, rings > 1 ? PARENT_QP : FIRST_QP, (uint16_t)rules);
 	for (uint32_t i = 0; i < RING; i++) {
 		make_frame(tx.bufs + (size_t)i * RIG_BUF, len, (uint16_t)(9 + i * 7));
 		if (rules != 0)
@@ -158,6 +163,7 @@ main(int argc, char **argv)
 	printf("model %s frames/s %.2f Mpps\n", name, (double)got * 1e3 / (double)t);
 	printf("model %s inside_model %.1f ns/frame\n", name, (double)inside / (double)got);
 	printf("model %s violations %llu rules\n", name, (unsigned long long)tp_model_violations_total(r.m));
+	printf("packets %llu\n", (unsigned long long)got);
 	if (got != rounds * BURST)
 		fprintf(stderr, "%llu frames arrived, wanted %llu\n", (unsigned long long)got,
 			(unsigned long long)(rounds * BURST));
