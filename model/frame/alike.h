@@ -101,8 +101,18 @@ tpm_alike_l4_right(const struct tpm_alike *a, const uint8_t *d)
 		tpm_csum_add(sum, rte_cpu_to_le_64(rte_le_to_cpu_64(tpm_raw64(d + a->end - 8)) >> a->shift)));
 }
 
+typedef bool (*tpm_alike_copy_fn)(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src);
+/* Ways to copy a frame and to sum it up that this CPU has, the best one first; NULL is behind the last. */
+#define TPM_ALIKE_WAYS 3u
+extern tpm_alike_copy_fn tpm_alike_ways[TPM_ALIKE_WAYS + 1];
+
 /* Copies a frame of a kind with TPM_ALIKE_RUN, and says the same. */
-bool tpm_alike_copy(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src);
+static inline bool
+tpm_alike_copy(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
+{
+	return tpm_alike_ways[0](a, dst, src);
+}
+
 /* The same of its octets from off on, which is not behind where the sum begins; each is stored once, as by tre_place(). */
 bool tpm_alike_place(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src, uint32_t off);
 
