@@ -55,6 +55,7 @@
 #define TPM_LG_MAX_CQES 22u
 #define TPM_LG_MAX_EQES 22u
 #define TPM_LG_MAX_RSS 7u
+#define TPM_MAX_RSS (1u << TPM_LG_MAX_RSS)
 #define TPM_LG_MAX_GSO 17u
 #define TPM_MAX_SQ_SGE 62u
 #define TPM_MAX_RQ_SGE 32u
@@ -250,6 +251,7 @@ struct tpm_qp {
 	struct tpm_roce *roce;        /* its transport, or NULL */
 	uint8_t counter;              /* interface counter index */
 	bool lb_check_mc, lb_check_uc;
+	uint8_t rx_run;              /* of the burst at hand, if that one is of this QP: else it is of another burst */
 	struct tpm_qp_list *pending; /* where it waits for its turn: a doorbell was seen and WQEs may be left */
 	struct tpm_qp *pending_next;
 	/* quality of service */
@@ -376,7 +378,8 @@ struct tpm_port {
 	uint32_t roce_qps;               /* QPs with a transport: frames are looked at for RoCE */
 	uint64_t flushed_sq, flushed_rq; /* WQEs that ended with "flushed" without having been looked at */
 	uint64_t roce_tx, roce_rx, roce_bad_icrc, roce_no_qp, roce_no_gid, roce_no_group, roce_malformed;
-	struct tpm_ib ibp; /* of an InfiniBand port (ib.h) */
+	struct tpm_ib ibp;           /* of an InfiniBand port (ib.h) */
+	uint8_t rx_run[TPM_MAX_RSS]; /* rx_run of rings, by their numbers */
 };
 
 /* --- the card --------------------------------------------------------------------------------------------- */

@@ -21,6 +21,43 @@ uint32_t tpm_rss_select(const struct tp_model *m, const struct tpm_qp *parent, c
 bool tpm_rss_select_alike(const struct tpm_qp *parent, const struct tpm_alike *a, const uint8_t *d, uint32_t *child,
 			  uint32_t *hash);
 
+#define TPM_RSS_V4 12u    /* octets of addresses and ports */
+#define TPM_RSS_TUPLE 36u /* the same of IPv6, and no more are hashed */
+
+/* The Toeplitz hash is linear: the exclusive or of one entry for each octet of the tuple. */
+struct tpm_rss_tables {
+	uint32_t byte[TPM_RSS_TUPLE][256];
+};
+
+/* How a parent hashes all frames of a kind. */
+struct tpm_rss_way {
+	const struct tpm_alike *kind;
+	const struct tpm_rss_tables *tables; /* NULL: not addresses and ports, or not so */
+	uint32_t base, mask;                 /* the number of the first ring; bits of the hash that are added */
+	uint16_t from;                       /* where the tuple begins */
+	bool v4;
+};
+/* With tables it stands for tpm_rss_select_alike(). */
+void tpm_rss_way(const struct tpm_qp *parent, const struct tpm_alike *a, struct tpm_rss_way *way);
+
+static inline uint32_t
+tpm_rss_toeplitz(const struct tpm_rss_tables *t, const uint8_t *tuple, unsigned int n)
+{
+	uint32_t h = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		h ^= t->byte[i][tuple[i]];
+	return h;
+}
+
+/* Of a frame of the kind that begins at d. */
+static inline uint32_t
+tpm_rss_hash(const struct tpm_rss_way *way, const uint8_t *d)
+{
+	return tpm_likely(way->v4) ? tpm_rss_toeplitz(way->tables, d + way->from, TPM_RSS_V4)
+				   : tpm_rss_toeplitz(way->tables, d + way->from, TPM_RSS_TUPLE);
+}
+
 /* --- steering (steer.c) ----------------------------------------------------------------------------------- */
 
 #define TPM_STEER_MAX_QPS 64u

@@ -11,14 +11,11 @@
 
 #include "port.h"
 
-#define TUPLE_MAX 9u /* two IPv6 addresses and the ports */
-#define TUPLE_BYTES (4u * TUPLE_MAX)
+#define TUPLE_MAX 9u  /* two IPv6 addresses and the ports */
 #define IPV4_ADDRS 8u /* octets; the ports follow when the header has no options */
 #define IPV6_ADDRS 32u
 
-struct tpm_rss_tables {
-	uint32_t byte[TUPLE_BYTES][256];
-};
+static_assert(TPM_RSS_TUPLE == 4 * TUPLE_MAX, "the longest tuple");
 
 /* The 32 bits of the key from this one on. */
 static uint32_t
@@ -43,7 +40,7 @@ tpm_rss_key(struct tpm_qp *qp, const uint8_t key[MLX4_RSS_KEY_SIZE])
 		t = malloc(sizeof(*t));
 		qp->rss.tables = t; /* without memory each hash is computed by hand */
 	}
-	for (unsigned int i = 0; t != NULL && i < TUPLE_BYTES; i++) {
+	for (unsigned int i = 0; t != NULL && i < TPM_RSS_TUPLE; i++) {
 		t->byte[i][0] = 0;
 		for (unsigned int b = 0; b < 8; b++) {
 			const uint32_t w = key_window(qp->rss.key, 8 * i + 7 - b);
@@ -86,7 +83,7 @@ static uint32_t
 toeplitz(const struct tpm_qp *q, const uint8_t *addrs, unsigned int n, const uint8_t *ports, unsigned int n_ports)
 {
 	const struct tpm_rss_tables *t = q->rss.tables;
-	uint32_t h = 0;
+	uint32_t h;
 
 	if (tpm_unlikely(t == NULL)) {
 		uint32_t key[MLX4_RSS_KEY_SIZE / 4], tuple[TUPLE_MAX]; /* aligned */
@@ -98,8 +95,7 @@ toeplitz(const struct tpm_qp *q, const uint8_t *addrs, unsigned int n, const uin
 			tuple[n / 4] = prm_get32(ports, 0);
 		return rte_softrss(tuple, (n + n_ports) / 4, (const uint8_t *)key);
 	}
-	for (unsigned int i = 0; i < n; i++)
-		h ^= t->byte[i][addrs[i]];
+	h = tpm_rss_toeplitz(t, addrs, n);
 	for (unsigned int i = 0; i < n_ports; i++)
 		h ^= t->byte[n + i][ports[i]];
 	return h;
@@ -141,18 +137,37 @@ tpm_rss_select(const struct tp_model *m, const struct tpm_qp *q, const uint8_t *
 		       hdr + k->l3 + (n == 2 ? 12u : 8u), 4 * n, hdr + k->l4, ports ? 4 : 0, hash);
 }
 
+/* The first ring for frames of a kind whose addresses and ports are hashed; false: others decide. */
+static inline bool
+hashed(const struct tpm_qp *q, const struct tpm_alike *a, uint32_t *base)
+{
+	const uint8_t fl = q->rss.flags;
+
+	if ((fl & a->rss) == 0 || (fl & MLX4_RSS_F_INNER) != 0)
+		return false;
+	*base = (a->rss & (MLX4_RSS_F_UDP_IPV4 | MLX4_RSS_F_UDP_IPV6)) != 0 ? q->rss.base_qpn_udp : q->rss.base_qpn;
+	return true;
+}
+
 bool
 tpm_rss_select_alike(const struct tpm_qp *q, const struct tpm_alike *a, const uint8_t *d, uint32_t *child,
 		     uint32_t *hash)
 {
-	const uint8_t fl = q->rss.flags;
 	uint32_t base;
 
-	if ((fl & a->rss) == 0 || (fl & MLX4_RSS_F_INNER) != 0)
+	if (!hashed(q, a, &base))
 		return false;
-	base = (a->rss & (MLX4_RSS_F_UDP_IPV4 | MLX4_RSS_F_UDP_IPV6)) != 0 ? q->rss.base_qpn_udp : q->rss.base_qpn;
-	*child = (a->rss & (MLX4_RSS_F_UDP_IPV4 | MLX4_RSS_F_TCP_IPV4)) != 0
-			 ? ring_of(q, base, d + a->from, IPV4_ADDRS, d + a->from + IPV4_ADDRS, 4, hash)
-			 : ring_of(q, base, d + a->from, IPV6_ADDRS, d + a->from + IPV6_ADDRS, 4, hash);
+	*child = a->v4 ? ring_of(q, base, d + a->from, IPV4_ADDRS, d + a->from + IPV4_ADDRS, 4, hash)
+		       : ring_of(q, base, d + a->from, IPV6_ADDRS, d + a->from + IPV6_ADDRS, 4, hash);
 	return true;
+}
+
+void
+tpm_rss_way(const struct tpm_qp *q, const struct tpm_alike *a, struct tpm_rss_way *way)
+{
+	way->kind = a;
+	way->tables = q->rss.fn == MLX4_RSS_FN_TOEPLITZ && hashed(q, a, &way->base) ? q->rss.tables : NULL;
+	way->mask = (1u << q->rss.lg_rings) - 1;
+	way->from = a->from;
+	way->v4 = a->v4;
 }

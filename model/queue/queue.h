@@ -41,17 +41,34 @@ tpm_prefetchw(const void *p)
 
 /* --- receive (rq.c) --------------------------------------------------------------------------------------- */
 
-/* Plain frames, each in one piece, for one QP. */
+/* Those plain frames of a burst that are for one QP, in their order. */
 struct tpm_rx_run {
 	struct tpm_qp *qp;
+	uint32_t qpn;
+	uint8_t n;             /* frames */
+	uint8_t have, found;   /* that have a receive WQE; whose buffers are known */
+	uint8_t at[TPM_BURST]; /* which of the burst */
+};
+
+/* A burst of plain frames by the QPs that get them. All frames have a place, also those that are in no run. */
+struct tpm_rx_runs {
 	unsigned int n;
-	uint32_t max; /* none is longer */
-	const struct tp_frame *f[TPM_BURST];
+	uint32_t max; /* no frame is longer */
+	const struct tp_frame *f;
 	const uint8_t *data[TPM_BURST]; /* where each begins */
 	const struct tpm_alike *like[TPM_BURST];
 	uint32_t hash[TPM_BURST];
+	struct tpm_rx_run run[TPM_BURST]; /* a QP has one */
 };
-void tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r);
+/* A run of the QP begins: its next receive WQE is fetched. */
+static inline void
+tpm_rx_run_prefetch(const struct tpm_qp *qp)
+{
+	if (tpm_likely(qp->ring.flat != NULL))
+		__builtin_prefetch(qp->ring.flat + qp->rq_off + ((qp->rq_head & qp->rq_mask) << qp->rq_lg_stride));
+}
+/* Delivers all runs: each QP gets its frames in their order. */
+void tpm_rx_runs_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_runs *r);
 /* Gives any frame to a QP. Without a receive WQE it waits if the QP says so, and always behind frames that wait. */
 void tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in,
 		      uint32_t hash);

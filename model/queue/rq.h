@@ -23,15 +23,17 @@ tpm_rq_wqe(const struct tpm_qp *qp, uint32_t head)
 static inline void
 tpm_prefetch_rest(const uint8_t *src, uint32_t len, uint8_t *dst)
 {
-	const uint8_t *last = src + RTE_MIN(len - 1, TPM_PREFETCH_MAX - 1);
-
-	for (src += 64, dst += 64; src <= last; src += 128, dst += 128) {
-		rte_prefetch0(src);
-		tpm_prefetchw(dst);
-		if (src + 64 > last)
-			break;
-		rte_prefetch0(src + 64);
-		tpm_prefetchw(dst + 64);
+	if (len >= TPM_PREFETCH_MAX) {
+#pragma GCC unroll 8
+		for (uint32_t at = 64; at < TPM_PREFETCH_MAX; at += 64) {
+			rte_prefetch0(src + at);
+			tpm_prefetchw(dst + at);
+		}
+		return;
+	}
+	for (uint32_t at = 64; at < len; at += 64) {
+		rte_prefetch0(src + at);
+		tpm_prefetchw(dst + at);
 	}
 }
 

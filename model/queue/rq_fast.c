@@ -2,9 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Plain frames into receive queues [DP 5, 6]. They come in runs that share a QP and are handled in two passes: first all receive
- * WQEs are read and their buffers prefetched, then the frames are copied. What is the same for a run is looked up once; each WQE
- * and each frame is checked. Everything else takes the slow road (rq.c) one frame at a time.
+ * Plain frames into receive queues [DP 5, 6]. They come in runs that share a QP and are handled in two passes: first the receive
+ * WQEs of all runs are read and their buffers prefetched, then the frames are copied. So what one queue waits for comes while
+ * others are looked at. What is the same for a run is looked up once; each WQE and each frame is checked. Everything else takes
+ * the slow road (rq.c) one frame at a time.
  */
 #include "model/event/event.h"
 #include "rq.h"
@@ -110,66 +111,110 @@ copy_frame(const struct tp_frame *f, const struct tpm_alike *a, uint8_t *dst, co
 	return false;
 }
 
+/* What WQEs before had in common, of whatever run: who is in the same protection domain sees the same by a key. */
+struct seen {
+	uint32_t pd;
+	uint64_t like;   /* length and key of one that takes any frame */
+	uint64_t starts; /* where in the stretch such a one may begin: below this place; 0: there was none */
+	struct tpm_stretch s;
+};
+
 /*
- * The same of frames from..end - 1, at least one, whose receive WQEs are from w on in one row. Returns the first frame that has none
- * of its own.
+ * The same of frames from..end - 1 of the run, at least one, whose receive WQEs are from w on in one row. Returns the first frame that
+ * has none of its own.
  */
-static inline unsigned int
-buffers_in_row(struct tp_model *m, const struct tpm_rx_run *r, const uint8_t *w, unsigned int from, unsigned int end,
-	       struct tpm_stretch *s, uint8_t **dst)
+static inline __attribute__((always_inline)) unsigned int
+buffers_in_row(struct tp_model *m, const struct tpm_rx_runs *r, const struct tpm_rx_run *run, const uint8_t *w,
+	       unsigned int from, unsigned int end, struct seen *seen, uint8_t **dst)
 {
-	const uint32_t stride = 1u << r->qp->rq_lg_stride, max = r->max;
-	/* Length and key of a WQE before, which takes any frame of the run; how far into the stretch it may begin. */
-	uint64_t like = ~tpm_raw64(w), slack = 0;
+	const uint32_t stride = 1u << run->qp->rq_lg_stride, max = r->max;
+	uint64_t like = seen->like, starts = seen->starts;
 	unsigned int i;
 
 	for (i = from;; w += stride) {
-		const uint64_t this = tpm_raw64(w), at = prm_get64(w, 8) - s->lo;
+		const uint64_t this = tpm_raw64(w), at = prm_get64(w, 8) - seen->s.lo;
 
 		rte_prefetch0(w + 256);
-		if (tpm_likely(this == like && at <= slack)) {
-			dst[i] = s->host + at;
+		if (tpm_likely(this == like && at < starts)) {
+			dst[i] = seen->s.host + at;
 		} else {
-			dst[i] = first_buffer(m, r->qp, w, r->f[i]->len, s);
+			dst[i] = first_buffer(m, run->qp, w, r->like[run->at[i]]->len, &seen->s);
 			if (tpm_unlikely(dst[i] == NULL))
-				return i;
-			like = ~this;
-			if (s->key == tpm_raw32(w + 4) && s->len >= max && prm_get32(w, 0) >= max) {
+				break;
+			starts = 0;
+			if (seen->s.key == tpm_raw32(w + 4) && seen->s.len >= max && prm_get32(w, 0) >= max) {
 				like = this;
-				slack = s->len - max;
+				starts = seen->s.len - max + 1;
 			}
 		}
 		tpm_prefetchw(dst[i]);
 		if (++i == end)
-			return i;
+			break;
 	}
+	seen->like = like;
+	seen->starts = starts;
+	return i;
 }
 
 /*
- * Buffers of frames from..have - 1, up to the first that has none of its own; returns how many. All that will be written comes
- * from the other side's cache, so it is fetched at once.
+ * Buffers of frames from..have - 1 of the run, up to the first that has none of its own, which is returned. All that will be written
+ * comes from the other side's cache, so it is fetched at once.
  */
-static inline unsigned int
-find_buffers(struct tp_model *m, const struct tpm_rx_run *r, unsigned int from, unsigned int have, uint8_t **dst)
+static inline __attribute__((always_inline)) unsigned int
+find_buffers(struct tp_model *m, const struct tpm_rx_runs *r, const struct tpm_rx_run *run, unsigned int from,
+	     struct seen *seen, uint8_t **dst)
 {
-	struct tpm_qp *qp = r->qp;
-	struct tpm_cq *cq = qp->rcq;
+	const struct tpm_qp *qp = run->qp;
+	const struct tpm_cq *cq = qp->rcq;
 	const uint32_t mask = qp->rq_mask, head = qp->rq_head - from;
-	struct tpm_stretch s = {0};
-	unsigned int i, end, found;
+	const unsigned int have = run->have;
+	unsigned int i, end;
 
 	/* A ring that is not in one piece takes the slow road. */
 	if (tpm_unlikely(qp->ring.flat == NULL))
-		return 0;
+		return from;
+	if (tpm_unlikely(seen->pd != qp->pd))
+		*seen = (struct seen){.pd = qp->pd};
 	for (i = 0; i < have - from; i += 2)
 		tpm_prefetchw(tpm_ring_at(&cq->ring, ((cq->pi + i) & cq->mask) << cq->lg_stride));
 	for (i = from; i < have; i = end) {
+		unsigned int found;
+
 		end = i + RTE_MIN(have - i, mask + 1 - ((head + i) & mask));
-		found = buffers_in_row(m, r, tpm_rq_wqe(qp, head + i), i, end, &s, dst);
+		found = buffers_in_row(m, r, run, tpm_rq_wqe(qp, head + i), i, end, seen, dst);
 		if (tpm_unlikely(found < end))
-			return found - from;
+			return found;
 	}
-	return have - from;
+	return i;
+}
+
+/* The same behind a frame that took the slow road. */
+static __attribute__((noinline)) unsigned int
+find_again(struct tp_model *m, const struct tpm_rx_runs *r, const struct tpm_rx_run *run, unsigned int from,
+	   uint8_t **dst)
+{
+	struct seen seen = {.pd = UINT32_MAX};
+
+	return find_buffers(m, r, run, from, &seen, dst);
+}
+
+/* The first pass over a run. */
+static inline __attribute__((always_inline)) void
+run_find(struct tp_model *m, const struct tpm_rx_runs *r, struct tpm_rx_run *run, struct seen *seen, uint8_t **dst)
+{
+	struct tpm_qp *qp = run->qp;
+	unsigned int n = run->n;
+
+	run->have = run->found = 0;
+	if (tpm_unlikely(qp->ring.gen != m->tpt_gen || !qp->ring.valid) && !tpm_rq_ready(m, qp)) {
+		run->n = 0;
+		return;
+	}
+	if (tpm_unlikely((uint16_t)(qp->rq_tail - (uint16_t)qp->rq_head) < n))
+		n = tpm_rq_posted(m, qp, n);
+	run->have = (uint8_t)n;
+	if (tpm_likely(n != 0 && tpm_qp_can_receive(qp)))
+		run->found = (uint8_t)find_buffers(m, r, run, 0, seen, dst);
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------- */
@@ -194,10 +239,10 @@ cqe_plain(uint8_t *e, rte_be32_t qpn, uint32_t hash, rte_be64_t what, uint32_t c
  * knows. Returns how many; what the loop needs is kept where stores cannot change it.
  */
 static inline unsigned int
-fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, uint8_t *const *dst, unsigned int from,
-	   unsigned int end, uint64_t *bytes)
+fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, const struct tpm_rx_run *run,
+	   uint8_t *const *dst, unsigned int from, unsigned int end, uint64_t *bytes)
 {
-	struct tpm_qp *qp = r->qp;
+	struct tpm_qp *qp = run->qp;
 	struct tpm_cq *cq = qp->rcq;
 	const uint32_t mask = cq->mask, pi = cq->pi, stride = 1u << cq->lg_stride;
 	const rte_be32_t qpn = rte_cpu_to_be_32(qp->qpn);
@@ -215,19 +260,22 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, u
 	e = cq->ring.flat + cq->cqe_off + ((size_t)(pi & mask) << cq->lg_stride);
 	end = end - from < room ? end : from + room;
 	for (i = from; i < end; i++, head++, e += stride) {
-		const struct tpm_alike *a = r->like[i];
-		const uint8_t *d = r->data[i];
+		const unsigned int at = run->at[i];
+		const struct tpm_alike *a = r->like[at];
+		const uint8_t *d = r->data[at];
 		const uint32_t len = a->len;
 		rte_be64_t what;
 		uint32_t csum;
 		bool summed;
 
-		if (len > 64 && i + TPM_PREFETCH_AHEAD < end)
-			tpm_prefetch_rest(r->data[i + TPM_PREFETCH_AHEAD], r->f[i + TPM_PREFETCH_AHEAD]->len,
-					  dst[i + TPM_PREFETCH_AHEAD]);
-		summed = copy_frame(r->f[i], a, dst[i], d);
-		what = frame_status(p, r->f[i], a, d, summed, sums, &csum);
-		cqe_plain(e, qpn, r->hash[i], what, csum, (uint16_t)head, last);
+		if (len > 64 && i + TPM_PREFETCH_AHEAD < end) {
+			const unsigned int next = run->at[i + TPM_PREFETCH_AHEAD];
+
+			tpm_prefetch_rest(r->data[next], r->like[next]->len, dst[i + TPM_PREFETCH_AHEAD]);
+		}
+		summed = copy_frame(&r->f[at], a, dst[i], d);
+		what = frame_status(p, &r->f[at], a, d, summed, sums, &csum);
+		cqe_plain(e, qpn, r->hash[at], what, csum, (uint16_t)head, last);
 		sum += len;
 	}
 	cq->pi = pi + (i - from);
@@ -238,57 +286,71 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, u
 
 /* Another frame of the run; false: the CQ takes no more. */
 static bool
-fill_one(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, unsigned int i, uint8_t *dst,
-	 uint64_t *bytes)
+fill_one(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, const struct tpm_rx_run *run,
+	 uint8_t *const *dst, unsigned int i, uint64_t *bytes)
 {
-	const struct tp_frame *f = r->f[i];
-	struct tpm_qp *qp = r->qp;
+	const unsigned int at = run->at[i];
+	const struct tp_frame *f = &r->f[at];
+	struct tpm_qp *qp = run->qp;
 	struct mlx4_cqe *c = tpm_cqe_next(m, qp->rcq);
-	const uint8_t *d = r->data[i];
+	const uint8_t *d = r->data[at];
 	rte_be64_t what;
 	uint32_t csum;
 	bool summed;
 
 	if (c == NULL)
 		return false;
-	summed = copy_frame(f, r->like[i], dst, d);
-	what = frame_status(p, f, r->like[i], d, summed, (p->rx_csum_mode & 1) != 0, &csum);
-	tpm_rq_cqe(m, qp, c, f->len, r->hash[i], (uint32_t)(rte_be_to_cpu_64(what) >> 32), (uint16_t)csum, 0, 0);
+	summed = copy_frame(f, r->like[at], dst[i], d);
+	what = frame_status(p, f, r->like[at], d, summed, (p->rx_csum_mode & 1) != 0, &csum);
+	tpm_rq_cqe(m, qp, c, f->len, r->hash[at], (uint32_t)(rte_be_to_cpu_64(what) >> 32), (uint16_t)csum, 0, 0);
 	*bytes += f->len;
 	return true;
 }
 
-void
-tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
+/* The second pass. What was found stays so: who moves the queue meanwhile takes its QP to the error state. */
+static inline void
+run_fill(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, const struct tpm_rx_run *run,
+	 uint8_t **dst)
 {
-	struct tpm_qp *qp = r->qp;
-	uint8_t *dst[TPM_BURST];
-	unsigned int n = r->n, have, i = 0, found, k;
+	struct tpm_qp *qp = run->qp;
+	const unsigned int have = run->have;
+	unsigned int i = 0, found = run->found, k;
 	uint64_t bytes = 0, frames = 0;
 	bool room = true;
 
-	r->n = 0;
-	if (n == 0 || !tpm_rq_ready(m, qp))
-		return;
-	have = tpm_rq_posted(m, qp, n);
 	while (room && i < have && tpm_qp_can_receive(qp)) {
-		found = i + find_buffers(m, r, i, have, dst);
 		while (room && i < found) {
-			k = fill_plain(m, p, r, dst, i, found, &bytes);
-			if (k == 0)
-				k = room = fill_one(m, p, r, i, dst[i], &bytes);
+			k = fill_plain(m, p, r, run, dst, i, found, &bytes);
+			if (tpm_unlikely(k == 0))
+				k = room = fill_one(m, p, r, run, dst, i, &bytes);
 			frames += k;
 			i += k;
 		}
-		if (room && i < have) {
-			tpm_receive_slow(m, p, qp, r->f[i], r->hash[i]);
+		if (tpm_unlikely(room && i < have)) {
+			tpm_receive_slow(m, p, qp, &r->f[run->at[i]], r->hash[run->at[i]]);
 			i++;
+			found = i < have && tpm_qp_can_receive(qp) ? find_again(m, r, run, i, dst) : i;
 		}
 	}
 	m->counter[qp->counter].rx_frames += frames;
 	m->counter[qp->counter].rx_bytes += bytes;
-	if (frames != 0)
+	/* Not solicited: nothing is to be told otherwise. */
+	if (frames != 0 && tpm_unlikely(qp->rcq->arm == MLX4_CQ_STATE_ARMED))
 		tpm_cq_notify(m, qp->rcq, false);
-	for (i = have; i < n; i++)
-		tpm_rq_none(m, p, qp, r->f[i], r->hash[i]);
+	for (i = have; i < run->n; i++)
+		tpm_rq_none(m, p, qp, &r->f[run->at[i]], r->hash[run->at[i]]);
+}
+
+void
+tpm_rx_runs_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_runs *r)
+{
+	struct seen seen = {.pd = UINT32_MAX}; /* no protection domain */
+	struct tpm_rx_run *const end = r->run + r->n;
+	uint8_t *dst[TPM_BURST], **d = dst;
+
+	for (struct tpm_rx_run *run = r->run; run != end; d += run->n, run++)
+		run_find(m, r, run, &seen, d);
+	d = dst;
+	for (struct tpm_rx_run *run = r->run; run != end; d += run->n, run++)
+		run_fill(m, p, r, run, d);
 }

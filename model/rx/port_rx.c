@@ -20,7 +20,6 @@
 #define MIN_TYPE 0x600u /* below it is a length */
 #define MAX_LENGTH_FIELD 1500u
 #define MIN_DATA (TPM_ETH_ZLEN - TPM_ETH_HLEN)
-#define RUNS 8u /* QPs of a burst whose frames are collected at once */
 
 /* --- from the port to a QP -------------------------------------------------------------------------------- */
 
@@ -272,13 +271,12 @@ is_plain(const struct tpm_port *p, const struct tp_frame *f)
 
 /* Open runs, and what the frame before brought: its address, its QP and that one's run. */
 struct runs {
-	unsigned int n;
 	bool alone; /* the only one may begin to wait: nothing may overtake it */
 	uint64_t key;
 	struct tpm_qp *open; /* never NULL */
 	struct tpm_rx_run *last;
-	uint32_t max; /* no plain frame of the burst is longer, so far */
-	struct tpm_rx_run run[RUNS];
+	struct tpm_rss_way way; /* of the kind and the parent before */
+	struct tpm_rx_runs to;
 };
 
 static struct tpm_qp nobody = {.qpn = UINT32_MAX};
@@ -287,21 +285,17 @@ static struct tpm_qp nobody = {.qpn = UINT32_MAX};
 static void
 runs_begin(struct runs *r)
 {
-	r->n = 0;
+	r->to.n = 0;
 	r->alone = false;
 	r->key = NO_KEY;
 	r->open = &nobody;
-	r->last = r->run;
-	r->last->n = 0;
+	r->last = r->to.run;
 }
 
 static void
 flush_runs(struct tp_model *m, struct tpm_port *p, struct runs *r)
 {
-	for (unsigned int i = 0; i < r->n; i++) {
-		r->run[i].max = r->max;
-		tpm_rx_run_flush(m, p, &r->run[i]);
-	}
+	tpm_rx_runs_flush(m, p, &r->to);
 	runs_begin(r);
 }
 
@@ -309,19 +303,21 @@ flush_runs(struct tp_model *m, struct tpm_port *p, struct runs *r)
 static bool
 open_run(struct tp_model *m, struct tpm_port *p, struct runs *r, struct tpm_qp *qp)
 {
-	struct tpm_rx_run *run = r->run;
+	struct tpm_rx_run *run = &r->to.run[qp->rx_run];
 
-	while (run < r->run + r->n && run->qp != qp)
-		run++;
-	if (run == r->run + r->n) {
-		if (r->n == RUNS || r->alone || qp->delay_drop != 0 || p->rx_waits)
+	if (qp->rx_run >= r->to.n || run->qp != qp) {
+		if (r->alone || qp->delay_drop != 0 || p->rx_waits)
 			flush_runs(m, p, r);
 		if (tpm_unlikely(p->rx_waits))
 			return false;
-		run = &r->run[r->n++];
-		r->alone = qp->delay_drop != 0;
+		qp->rx_run = (uint8_t)r->to.n++;
+		p->rx_run[qp->qpn % TPM_MAX_RSS] = qp->rx_run;
+		run = &r->to.run[qp->rx_run];
 		run->qp = qp;
+		run->qpn = qp->qpn;
 		run->n = 0;
+		r->alone = qp->delay_drop != 0;
+		tpm_rx_run_prefetch(qp);
 	}
 	r->open = qp;
 	r->last = run;
@@ -330,24 +326,27 @@ open_run(struct tp_model *m, struct tpm_port *p, struct runs *r, struct tpm_qp *
 
 /*
  * The ring that a parent, which takes frames, gives this one. The fast road asks without telling what is wrong and leaves that to
- * the slow one. A ring with an open run takes frames.
+ * the slow one. A ring with an open run takes frames. What the port remembers of runs may be of another burst.
  */
 static inline struct tpm_qp *
-ring_of(struct tp_model *m, struct runs *r, const struct tpm_qp *parent, const uint8_t *d, const struct tpm_alike *a,
-	uint32_t *hash)
+ring_of(struct tp_model *m, const struct tpm_port *p, struct runs *r, const struct tpm_qp *parent, const uint8_t *d,
+	const struct tpm_alike *a, uint32_t *hash)
 {
+	struct tpm_rx_run *run;
 	uint32_t child;
 
-	if (!tpm_rss_select_alike(parent, a, d, &child, hash))
+	if (tpm_likely(r->way.tables != NULL)) {
+		*hash = tpm_rss_hash(&r->way, d);
+		child = r->way.base + (*hash & r->way.mask);
+	} else if (!tpm_rss_select_alike(parent, a, d, &child, hash)) {
 		child = ring_by_parser(m, parent, d, a->head, a->len, hash);
-	if (r->open->qpn == child)
-		return r->open;
-	for (unsigned int i = 0; i < r->n; i++)
-		if (r->run[i].qp->qpn == child) {
-			r->last = &r->run[i];
-			r->open = r->last->qp;
-			return r->open;
-		}
+	}
+	run = &r->to.run[p->rx_run[child % TPM_MAX_RSS]];
+	if (tpm_likely(p->rx_run[child % TPM_MAX_RSS] < r->to.n && run->qpn == child)) {
+		r->last = run;
+		r->open = run->qp;
+		return run->qp;
+	}
 	return ring_ready(m, parent, child, false);
 }
 
@@ -401,7 +400,9 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 	struct runs r;
 
 	kinds.n = 0;
-	r.max = 0;
+	r.to.max = 0;
+	r.to.f = f;
+	r.way.kind = NULL;
 	runs_begin(&r);
 	for (unsigned int i = 0; i < n; i++) {
 		const uint8_t *d = f[i].seg[0].data;
@@ -424,7 +425,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 				a = &none;
 				continue;
 			}
-			r.max = RTE_MAX(r.max, a->len);
+			r.to.max = RTE_MAX(r.to.max, a->len);
 		}
 		key = tpm_raw64(d) & mac;
 		if (tpm_unlikely(key != r.key)) {
@@ -438,10 +439,15 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 			}
 			hash = 0;
 			qp = qpn != TPM_STEER_SLOW ? rule_qp(m, qpn) : NULL;
+			if (parent != qp)
+				r.way.kind = NULL;
 			parent = qp != NULL && qp->is_rss ? qp : NULL;
 		}
-		if (parent != NULL)
-			qp = ring_of(m, &r, parent, d, a, &hash);
+		if (parent != NULL) {
+			if (tpm_unlikely(a != r.way.kind))
+				tpm_rss_way(parent, a, &r.way);
+			qp = ring_of(m, p, &r, parent, d, a, &hash);
+		}
 		if (qp != r.open) {
 			if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
 				rx_alone(m, p, &r, &f[i]);
@@ -454,10 +460,10 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		}
 		same++;
 		run = r.last;
-		run->f[run->n] = &f[i];
-		run->data[run->n] = d;
-		run->like[run->n] = a;
-		run->hash[run->n++] = hash;
+		run->at[run->n++] = (uint8_t)i;
+		r.to.data[i] = d;
+		r.to.like[i] = a;
+		r.to.hash[i] = hash;
 	}
 	count_row(p, a->len, same, &plain, &oct);
 	flush_runs(m, p, &r);
