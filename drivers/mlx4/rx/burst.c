@@ -260,6 +260,11 @@ run_groups(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint8_t ph
 	   struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
 {
 #ifdef RTE_ARCH_X86_64
+	const volatile uint8_t *last = &cqe[MLX4_RX_GROUP - 1].owner_sr_opcode;
+
+	/* One of many queues has a few packets at a time: for less than a group it is not worth while to begin. */
+	if (n < MLX4_RX_GROUP || *last != (phase | MLX4_CQE_RECV_SEND))
+		return 0;
 	return mlx4_rx_run_avx2(k, cqe, phase | MLX4_CQE_RECV_SEND, elts, pkts, n, bytes);
 #else
 	RTE_SET_USED(k);

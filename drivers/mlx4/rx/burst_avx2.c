@@ -15,7 +15,6 @@
 #ifdef RTE_ARCH_X86_64
 #define AVX2 __attribute__((target("avx2")))
 #define AVX2_INLINE static inline __attribute__((target("avx2"), always_inline))
-#define GROUP 4u
 
 static_assert((RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_RSS_HASH | RTE_MBUF_F_RX_IP_CKSUM_MASK |
 	       RTE_MBUF_F_RX_L4_CKSUM_MASK) <= UINT32_MAX,
@@ -132,7 +131,7 @@ mlx4_rx_run_avx2(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint
 	__m128i sum = _mm_setzero_si128();
 	uint32_t i, j;
 
-	for (i = 0; i + GROUP <= n; i += GROUP, cqe += GROUP) {
+	for (i = 0; i + MLX4_RX_GROUP <= n; i += MLX4_RX_GROUP, cqe += MLX4_RX_GROUP) {
 		struct rte_mbuf **m = &elts[i];
 		__m128i ptype, flags, vlan;
 		struct columns c;
@@ -140,8 +139,8 @@ mlx4_rx_run_avx2(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint
 		read_columns(cqe, &c);
 		if (_mm_movemask_epi8(_mm_cmpeq_epi32(c.op, op)) != 0xffff)
 			break;
-		for (j = 0; j < GROUP; j++)
-			rte_prefetch0(m[GROUP + j]);
+		for (j = 0; j < MLX4_RX_GROUP; j++)
+			rte_prefetch0(m[MLX4_RX_GROUP + j]);
 		look_up(c.status, &ptype, &flags);
 		vlan = _mm_and_si128(_mm_cmpeq_epi32(_mm_and_si128(c.qpn, cvlan), cvlan), stripped);
 		flags = _mm_and_si128(_mm_or_si128(_mm_or_si128(flags, vlan), always), mask);

@@ -162,8 +162,9 @@ mlx4_rx_mbuf_sse(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, stru
 }
 #define mlx4_rx_mbuf mlx4_rx_mbuf_sse
 
+#define MLX4_RX_GROUP 4u
 /*
- * Receives groups of four packets as burst.c's loop does one by one, up to n; stops at a group that is not all there. expected: of
+ * Receives groups of so many packets as burst.c's loop does one by one, up to n; stops at a group that is not all there. expected: of
  * a plain completion's last byte. For processors with AVX2 only.
  */
 uint32_t mlx4_rx_run_avx2(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint8_t expected,
