@@ -21,7 +21,7 @@
 #define TPM_PROTO_TCP 6u
 #define TPM_PROTO_UDP 17u
 
-#define TPM_BURST 32u /* frames that the card handles at once */
+#define TPM_BURST 64u /* frames that the card handles at once */
 #define TPM_ETYPE_ROCE 0x8915u
 
 /* Flags of a frame inside the card, above those of tp_model.h */

@@ -45,10 +45,10 @@ tpm_prefetchw(const void *p)
 struct tpm_rx_run {
 	struct tpm_qp *qp;
 	uint32_t qpn;
-	uint8_t n;             /* frames */
-	uint8_t have, found;   /* that have a receive WQE; whose buffers are known */
-	uint8_t at[TPM_BURST]; /* which of the burst */
-};
+	uint8_t n;              /* frames */
+	uint8_t have, found;    /* that have a receive WQE; whose buffers are known */
+	uint8_t at[TPM_BURST];  /* which of the burst */
+} __attribute__((aligned(64))); /* its place by a shift */
 
 /* A burst of plain frames by the QPs that get them. All frames have a place, also those that are in no run. */
 struct tpm_rx_runs {

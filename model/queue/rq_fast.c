@@ -10,6 +10,8 @@
 #include "model/event/event.h"
 #include "rq.h"
 
+#define FEW 4u /* frames of a run */
+
 /* --- completion ------------------------------------------------------------------------------------------- */
 
 /* The checksum field above a status word. */
@@ -123,7 +125,7 @@ struct seen {
  * The same of frames from..end - 1 of the run, at least one, whose receive WQEs are from w on in one row. Returns the first frame that
  * has none of its own.
  */
-static inline __attribute__((always_inline)) unsigned int
+static inline unsigned int
 buffers_in_row(struct tp_model *m, const struct tpm_rx_runs *r, const struct tpm_rx_run *run, const uint8_t *w,
 	       unsigned int from, unsigned int end, struct seen *seen, uint8_t **dst)
 {
@@ -160,7 +162,7 @@ buffers_in_row(struct tp_model *m, const struct tpm_rx_runs *r, const struct tpm
  * Buffers of frames from..have - 1 of the run, up to the first that has none of its own, which is returned. All that will be written
  * comes from the other side's cache, so it is fetched at once.
  */
-static inline __attribute__((always_inline)) unsigned int
+static inline unsigned int
 find_buffers(struct tp_model *m, const struct tpm_rx_runs *r, const struct tpm_rx_run *run, unsigned int from,
 	     struct seen *seen, uint8_t **dst)
 {
@@ -188,33 +190,49 @@ find_buffers(struct tp_model *m, const struct tpm_rx_runs *r, const struct tpm_r
 	return i;
 }
 
-/* The same behind a frame that took the slow road. */
-static __attribute__((noinline)) unsigned int
-find_again(struct tp_model *m, const struct tpm_rx_runs *r, const struct tpm_rx_run *run, unsigned int from,
-	   uint8_t **dst)
-{
-	struct seen seen = {.pd = UINT32_MAX};
-
-	return find_buffers(m, r, run, from, &seen, dst);
-}
-
 /* The first pass over a run. */
-static inline __attribute__((always_inline)) void
+static __attribute__((noinline)) void
 run_find(struct tp_model *m, const struct tpm_rx_runs *r, struct tpm_rx_run *run, struct seen *seen, uint8_t **dst)
 {
 	struct tpm_qp *qp = run->qp;
-	unsigned int n = run->n;
+	struct seen now = *seen;
 
 	run->have = run->found = 0;
-	if (tpm_unlikely(qp->ring.gen != m->tpt_gen || !qp->ring.valid) && !tpm_rq_ready(m, qp)) {
+	if (tpm_unlikely(!tpm_rq_ready(m, qp))) {
 		run->n = 0;
 		return;
 	}
-	if (tpm_unlikely((uint16_t)(qp->rq_tail - (uint16_t)qp->rq_head) < n))
-		n = tpm_rq_posted(m, qp, n);
-	run->have = (uint8_t)n;
-	if (tpm_likely(n != 0 && tpm_qp_can_receive(qp)))
-		run->found = (uint8_t)find_buffers(m, r, run, 0, seen, dst);
+	run->have = (uint8_t)tpm_rq_posted(m, qp, run->n);
+	if (tpm_likely(run->have != 0 && tpm_qp_can_receive(qp)))
+		run->found = (uint8_t)find_buffers(m, r, run, 0, &now, dst);
+	*seen = now;
+}
+
+/* The same of a few frames that find what those before found; false: look closer. */
+static inline bool
+few_find(const struct tp_model *m, struct tpm_rx_run *run, const struct seen *seen, uint8_t **dst)
+{
+	const struct tpm_qp *qp = run->qp;
+	const struct tpm_cq *cq = qp->rcq;
+	const unsigned int n = run->n;
+
+	if (tpm_unlikely(n > FEW || qp->ring.gen != m->tpt_gen || !qp->ring.valid || qp->ring.flat == NULL ||
+			 (uint16_t)(qp->rq_tail - (uint16_t)qp->rq_head) < n || seen->pd != qp->pd ||
+			 !tpm_qp_can_receive(qp)))
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
+		const uint8_t *w = qp->ring.flat + qp->rq_off + (((qp->rq_head + i) & qp->rq_mask) << qp->rq_lg_stride);
+		const uint64_t at = prm_get64(w, 8) - seen->s.lo;
+
+		if (tpm_unlikely(tpm_raw64(w) != seen->like || at >= seen->starts))
+			return false;
+		dst[i] = seen->s.host + at;
+		tpm_prefetchw(dst[i]);
+	}
+	if (tpm_likely(cq->ring.flat != NULL))
+		tpm_prefetchw(cq->ring.flat + ((size_t)(cq->pi & cq->mask) << cq->lg_stride));
+	run->have = run->found = (uint8_t)n;
+	return true;
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------- */
@@ -232,6 +250,14 @@ cqe_plain(uint8_t *e, rte_be32_t qpn, uint32_t hash, rte_be64_t what, uint32_t c
 	__atomic_store_n(&w[2], what, __ATOMIC_RELAXED);
 	__atomic_store_n(&w[3], rte_cpu_to_be_64((uint64_t)index << 48 | (uint64_t)csum << 32 | last),
 			 __ATOMIC_RELEASE);
+}
+
+/* Takes it entries that are written here? */
+static inline bool
+cq_plain(const struct tp_model *m, const struct tpm_cq *cq)
+{
+	return cq->ring.flat != NULL && cq->ring.gen == m->tpt_gen && cq->ring.valid && !cq->stamp &&
+	       cq->status == MLX4_CTX_STATUS_OK;
 }
 
 /*
@@ -254,8 +280,7 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, 
 	unsigned int i;
 	uint8_t *e;
 
-	if (tpm_unlikely(cq->ring.flat == NULL || cq->ring.gen != m->tpt_gen || !cq->ring.valid || cq->stamp ||
-			 cq->status != MLX4_CTX_STATUS_OK || pi - cq->ci > mask))
+	if (tpm_unlikely(!cq_plain(m, cq) || pi - cq->ci > mask))
 		return 0;
 	e = cq->ring.flat + cq->cqe_off + ((size_t)(pi & mask) << cq->lg_stride);
 	end = end - from < room ? end : from + room;
@@ -307,14 +332,65 @@ fill_one(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, co
 	return true;
 }
 
-/* The second pass. What was found stays so: who moves the queue meanwhile takes its QP to the error state. */
+/* Counts what a queue pair got, and tells of it. */
 static inline void
-run_fill(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, const struct tpm_rx_run *run,
-	 uint8_t **dst)
+delivered(struct tp_model *m, struct tpm_qp *qp, uint64_t frames, uint64_t bytes)
+{
+	m->counter[qp->counter].rx_frames += frames;
+	m->counter[qp->counter].rx_bytes += bytes;
+	/* Not solicited: nothing is to be told otherwise. */
+	if (frames != 0 && tpm_unlikely(qp->rcq->arm == MLX4_CQ_STATE_ARMED))
+		tpm_cq_notify(m, qp->rcq, false);
+}
+
+/*
+ * The second pass over a run of a few frames, all of which have buffers: to begin the loop of fill_plain() takes more than it saves.
+ * Returns how many it took.
+ */
+static __attribute__((noinline)) unsigned int
+few_fill(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, const struct tpm_rx_run *run,
+	 uint8_t *const *dst)
 {
 	struct tpm_qp *qp = run->qp;
+	struct tpm_cq *cq = qp->rcq;
+	const bool sums = (p->rx_csum_mode & 1) != 0;
+	uint64_t bytes = 0;
+	unsigned int i;
+
+	if (tpm_unlikely(!cq_plain(m, cq) || !tpm_qp_can_receive(qp)))
+		return 0;
+	for (i = 0; i < run->found; i++) {
+		const unsigned int at = run->at[i];
+		const struct tpm_alike *a = r->like[at];
+		const uint32_t pi = cq->pi;
+		rte_be64_t what;
+		uint32_t csum;
+		bool summed;
+
+		if (tpm_unlikely(pi - cq->ci > cq->mask))
+			break;
+		summed = copy_frame(&r->f[at], a, dst[i], r->data[at]);
+		what = frame_status(p, &r->f[at], a, r->data[at], summed, sums, &csum);
+		cqe_plain(cq->ring.flat + cq->cqe_off + ((size_t)(pi & cq->mask) << cq->lg_stride),
+			  rte_cpu_to_be_32(qp->qpn), r->hash[at], what, csum, (uint16_t)qp->rq_head,
+			  MLX4_CQE_RECV_SEND | ((pi & (cq->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0));
+		cq->pi = pi + 1;
+		qp->rq_head++;
+		bytes += a->len;
+	}
+	delivered(m, qp, i, bytes);
+	return i;
+}
+
+/* The second pass over any run, from a frame on. What was found stays so: who moves the queue meanwhile takes its QP to the error state. */
+static __attribute__((noinline)) void
+run_fill(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, const struct tpm_rx_run *run,
+	 unsigned int i, uint8_t **dst)
+{
+	struct seen seen = {.pd = UINT32_MAX};
+	struct tpm_qp *qp = run->qp;
 	const unsigned int have = run->have;
-	unsigned int i = 0, found = run->found, k;
+	unsigned int found = run->found, k;
 	uint64_t bytes = 0, frames = 0;
 	bool room = true;
 
@@ -329,14 +405,10 @@ run_fill(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_runs *r, co
 		if (tpm_unlikely(room && i < have)) {
 			tpm_receive_slow(m, p, qp, &r->f[run->at[i]], r->hash[run->at[i]]);
 			i++;
-			found = i < have && tpm_qp_can_receive(qp) ? find_again(m, r, run, i, dst) : i;
+			found = i < have && tpm_qp_can_receive(qp) ? find_buffers(m, r, run, i, &seen, dst) : i;
 		}
 	}
-	m->counter[qp->counter].rx_frames += frames;
-	m->counter[qp->counter].rx_bytes += bytes;
-	/* Not solicited: nothing is to be told otherwise. */
-	if (frames != 0 && tpm_unlikely(qp->rcq->arm == MLX4_CQ_STATE_ARMED))
-		tpm_cq_notify(m, qp->rcq, false);
+	delivered(m, qp, frames, bytes);
 	for (i = have; i < run->n; i++)
 		tpm_rq_none(m, p, qp, &r->f[run->at[i]], r->hash[run->at[i]]);
 }
@@ -349,8 +421,13 @@ tpm_rx_runs_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_runs *r)
 	uint8_t *dst[TPM_BURST], **d = dst;
 
 	for (struct tpm_rx_run *run = r->run; run != end; d += run->n, run++)
-		run_find(m, r, run, &seen, d);
+		if (!few_find(m, run, &seen, d))
+			run_find(m, r, run, &seen, d);
 	d = dst;
-	for (struct tpm_rx_run *run = r->run; run != end; d += run->n, run++)
-		run_fill(m, p, r, run, d);
+	for (struct tpm_rx_run *run = r->run; run != end; d += run->n, run++) {
+		unsigned int done = run->n <= FEW && run->found == run->n ? few_fill(m, p, r, run, d) : 0;
+
+		if (done != run->n)
+			run_fill(m, p, r, run, done, d);
+	}
 }
