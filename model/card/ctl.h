@@ -49,6 +49,7 @@ enum tpm_empty { TPM_EMPTY_DEV_CAP, TPM_EMPTY_PORT, TPM_EMPTY_KINDS };
 struct tpm_ctl {
 	uint8_t empty[TPM_EMPTY_KINDS]; /* empty answers given since the reset */
 	uint16_t uar_refs[TPM_NUM_UARS];
+	bool uar_sends[TPM_NUM_UARS]; /* a send queue names it, or did since nothing did */
 	uint64_t *mpt_known; /* bitmap: entries that SW2HW_MPT made, so that fresh ICM is not taken for an entry */
 	bool windows;        /* INIT_HCA enabled them */
 	uint64_t altc_base, auxc_base, rdmarc_base, cmpt_base, mc_base;
@@ -97,5 +98,7 @@ tpm_56g_offered(const struct tp_model *m)
 bool tpm_uar_valid(const struct tp_model *m, uint32_t page);
 void tpm_uar_get(struct tp_model *m, uint32_t page);
 void tpm_uar_put(struct tp_model *m, uint32_t page);
+/* Who got the page is a send queue. */
+void tpm_uar_sends(struct tp_model *m, uint32_t page);
 
 #endif /* MODEL_CARD_CTL_H */

@@ -32,5 +32,12 @@ tpm_uar_put(struct tp_model *m, uint32_t page)
 {
 	if (--m->ctl->uar_refs[page] != 0)
 		return;
+	m->ctl->uar_sends[page] = false;
 	uar_list_build(m);
+}
+
+void
+tpm_uar_sends(struct tp_model *m, uint32_t page)
+{
+	m->ctl->uar_sends[page] = true;
 }

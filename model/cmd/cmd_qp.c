@@ -180,6 +180,8 @@ qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 		qp->srq->refs++;
 	}
 	tpm_uar_get(m, qp->uar);
+	if (qp->has_sq)
+		tpm_uar_sends(m, qp->uar);
 	qp->state = MLX4_QP_INIT;
 	m->qp[place] = qp;
 	m->st.qps++;

@@ -125,6 +125,8 @@ main(int argc, char **argv)
 	rig_qp(&r, &tx, TX_QP, 1, RING, false);
 	for (unsigned int i = 0; i < rings; i++) {
 		rig_qp(&r, &rx[i], FIRST_QP + i, 2, RING, true);
+		/* As drivers have them. */
+		rx[i].qp->has_sq = r.m->ctl->uar_sends[rx[i].qp->uar] = false;
 		posted[i] = RING;
 	}
 	if (rings > 1) {

@@ -147,6 +147,7 @@ rig_qp(struct rig *r, struct rig_q *q, uint32_t qpn, unsigned int port, uint32_t
 	}
 	*q->dbrec = rte_cpu_to_be_32(posted ? n : 0);
 	tpm_uar_get(r->m, uar);
+	tpm_uar_sends(r->m, uar);
 	r->m->qp[qpn] = qp;
 	r->m->st.qps++;
 }

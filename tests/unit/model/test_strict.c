@@ -118,6 +118,31 @@ doorbells(void **state)
 	assert_int_equal(rig_violations(&f->r, "doorbell-cqn"), 1);
 }
 
+/* With many pages those of receive queues are not looked at for sends in each round: what is wrong there is found all the same. */
+static void
+doorbells_of_many_pages(void **state)
+{
+	struct fix *f = *state;
+	uint8_t *uar = tp_model_uar(f->r.m, NULL);
+
+	for (uint32_t page = 300; page < 400; page++)
+		tpm_uar_get(f->r.m, page);
+	prm_set32(uar + 350 * 4096, MLX4_UAR_SEND_DB, 8 << 8);
+	memset(uar + (TPM_NUM_UARS + 360) * 4096, 0x11, 64);
+	prm_set64(uar + 370 * 4096, MLX4_UAR_CQ_ARM,
+		  (uint64_t)(MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT | 0x99) << 32);
+	tp_model_step(f->r.m, 32);
+	/* An arming is looked at in each round, and so are pages of send queues. */
+	assert_int_equal(rig_violations(&f->r, "doorbell-cqn"), 1);
+	rig_ring(&f->r, &f->tx);
+	tp_model_step(f->r.m, 32);
+	assert_int_equal(rig_violations(&f->r, "wqe-owner"), 1);
+	for (unsigned int i = 0; i < 16; i++)
+		tp_model_step(f->r.m, 32);
+	assert_int_equal(rig_violations(&f->r, "doorbell-page"), 1);
+	assert_int_equal(tp_model_violations_total(f->r.m), 4);
+}
+
 /* One frame is sent; two blocks behind its WQE there is a stale one. */
 static void
 send_before_stale(struct fix *f)
@@ -357,7 +382,7 @@ main(void)
 		T(size_zero),       T(csum_unknown),  T(doorbells),          OWN_UP(stamp_of_another_state),
 		T(stamp),           T(stamp_in_time), T(cq_overrun),         T(receive_records),
 		T(consumer_record), T(scatter_empty), T(no_receive_wqe),     T(steering),
-		T(rss_range),       T(blueflame),     OWN_UP(stamp_of_data),
+		T(rss_range),       T(blueflame),     OWN_UP(stamp_of_data), T(doorbells_of_many_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
