@@ -290,6 +290,7 @@ runs_begin(struct runs *r)
 	r->key = NO_KEY;
 	r->open = &nobody;
 	r->last = r->to.run;
+	r->last->n = 0;
 }
 
 static void
