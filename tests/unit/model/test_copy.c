@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -79,11 +78,11 @@ static void
 each_way(void **state)
 {
 	uint8_t *room = mmap(NULL, ROOM + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint8_t *to = malloc(LONGEST + 2 * GUARD + 64), *want = malloc(LONGEST + 2 * GUARD + 64);
+	static uint8_t to[LONGEST + 2 * GUARD + 64], want[sizeof(to)];
 	unsigned int wrong = 0;
 
 	(void)state;
-	assert_true(room != MAP_FAILED && to != NULL && want != NULL);
+	assert_true(room != MAP_FAILED);
 	assert_int_equal(mprotect(room + ROOM, 4096, PROT_NONE), 0);
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		const uint32_t most = below(8) == 0 ? LONGEST : 2200, len = 600 + below(most - 600);
@@ -103,16 +102,14 @@ each_way(void **state)
 			wrong++;
 		}
 		for (tpm_alike_copy_fn *way = tpm_alike_ways; *way != NULL; way++) {
-			memset(to, 0xa5, LONGEST + 2 * GUARD + 64);
-			memcpy(want, to, LONGEST + 2 * GUARD + 64);
+			memset(to, 0xa5, sizeof(to));
+			memcpy(want, to, sizeof(to));
 			memcpy(want + (dst - to), d, len);
 			assert_int_equal((*way)(&a, dst, d), right);
-			assert_memory_equal(to, want, LONGEST + 2 * GUARD + 64);
+			assert_memory_equal(to, want, sizeof(to));
 		}
 	}
 	assert_true(wrong > ROUNDS / 5);
-	free(want);
-	free(to);
 	munmap(room, ROOM + 4096);
 }
 
