@@ -9,7 +9,7 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "drivers/mlx4/hca/bf.h"
+#include "drivers/mlx4/bus/bf.h"
 
 #include "wqe.h"
 

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "drivers/mlx4/hca/bf.h"
+#include "drivers/mlx4/bus/bf.h"
 
 #include "wqe.h"
 
