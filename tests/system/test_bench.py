@@ -139,7 +139,7 @@ def congestion():
     """What congestion control costs queue pairs that it does not limit is a goal, by their number, and what limited ones cost where there are more."""
     real_ones = bench.instructions, bench.run
     try:
-        bench.run = lambda command, timeout=0: 'packets 1\nns_per_packet 1.0\n'
+        bench.run = lambda command, timeout=0: 'packets 1\nns_per_packet 1.0\nline_ns 1.0\n'
         for case, times, status in ((None, 1, 0), (('1000', 'on'), 1.02, 3), (('10000', 'on'), 1.02, 3), (('10000', 'limited'), 1.11, 3), (('10000', 'off'), 2, 0),
                                     (('1000', 'limited'), 2, 0)):
             bench.instructions = lambda functions, command: 100 * (times if tuple(command[1:3]) == case else 1)
