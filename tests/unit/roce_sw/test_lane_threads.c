@@ -215,6 +215,7 @@ threads(void **state)
 	lanes_unwire();
 	pair_close(p);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	rte_mempool_free(pool);
 }
 
 int
