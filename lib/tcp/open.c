@@ -138,6 +138,7 @@ tcp_established(struct tcp_conn *c)
 {
 	struct tcp_listener *l = c->listener;
 
+	c->syn_out = false; /* answered before it could go once more */
 	tcp_enter(c, TCP_ESTABLISHED);
 	c->at[TCP_T_RTX] = TCP_NEVER;
 	c->rtx_kind = TCP_RTX_NONE;
