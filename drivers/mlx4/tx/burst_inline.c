@@ -52,12 +52,6 @@ copy_few(uint8_t *to, const uint8_t *from, size_t n)
 	}
 }
 
-static __rte_always_inline uint32_t
-units(uint32_t octets)
-{
-	return (4 + octets + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
-}
-
 /* Nobody else has the mbuf, and it is alone: both counts in one look. */
 static __rte_always_inline bool
 is_single(const struct rte_mbuf *m)
@@ -91,7 +85,7 @@ make_words(const struct mlx4_txq *q, uint32_t ol, uint32_t rest, const enum kind
 	const uint32_t before = kind == ONE_BLOCK ? 1 : MLX4_TXBB_SIZE / MLX4_DS_SIZE;
 
 	return (struct words){
-		.head = mlx4_word_pair(mlx4_be32(MLX4_OP_SEND | own), mlx4_be32(before + units(rest))),
+		.head = mlx4_word_pair(mlx4_be32(MLX4_OP_SEND | own), mlx4_be32(before + mlx4_tx_segment_units(rest))),
 		.flags = mlx4_word_pair(mlx4_tx_plain_flags(ol), 0),
 		.last = mlx4_be32(MLX4_DATA_INLINE | rest),
 	};

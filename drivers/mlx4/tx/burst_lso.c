@@ -104,7 +104,7 @@ post_one(struct mlx4_txq *q, uint32_t pi, uint8_t *w, struct rte_mbuf *m, struct
 	const uint32_t mss_hdr = (uint32_t)m->tso_segsz << MLX4_LSO_MSS_SHIFT | hdr;
 	const uint32_t ol = MLX4_TX_UPPER(m->ol_flags);
 	struct mlx4_wqe_ctrl *c = (void *)w;
-	struct mlx4_wqe_data *seg = (void *)(w + MLX4_DS_SIZE * (1 + mlx4_tx_lso_units(hdr)));
+	struct mlx4_wqe_data *seg = (void *)(w + MLX4_DS_SIZE * (1 + mlx4_tx_segment_units(hdr)));
 	const uint8_t *src = rte_pktmbuf_mtod(m, const uint8_t *);
 	rte_be32_t second, third = 0,
 			   flags = flags_of[(ol & MLX4_TX_UPPER(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM)) != 0];

@@ -98,7 +98,7 @@ plan_lso(const struct mlx4_txq *q, const struct rte_mbuf *m, uint32_t frame_max,
 	if (hdr + 64 > q->max_desc)
 		return -EINVAL;
 	p->hdr_len = hdr;
-	p->ds = 1 + mlx4_tx_lso_units(hdr) + count_segments(m, hdr);
+	p->ds = 1 + mlx4_tx_segment_units(hdr) + count_segments(m, hdr);
 	return 0;
 }
 
@@ -163,7 +163,7 @@ can_gather(const struct mlx4_txq *q, const struct rte_mbuf *m, const struct tx_p
 	uint32_t room = rte_pktmbuf_data_room_size(gather_pool(m)), units = q->max_desc / MLX4_DS_SIZE - 1;
 
 	if (p->hdr_len != 0)
-		units -= mlx4_tx_lso_units(p->hdr_len);
+		units -= mlx4_tx_segment_units(p->hdr_len);
 	return room > RTE_PKTMBUF_HEADROOM && (uint64_t)units * (room - RTE_PKTMBUF_HEADROOM) >= m->pkt_len;
 }
 
@@ -449,7 +449,7 @@ mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
 	else {
 		if (p.hdr_len != 0)
 			write_lso(&d, m, p.hdr_len);
-		write_data(&d, MLX4_DS_SIZE * (1 + (p.hdr_len != 0 ? mlx4_tx_lso_units(p.hdr_len) : 0)), q->lkey, m,
+		write_data(&d, MLX4_DS_SIZE * (1 + (p.hdr_len != 0 ? mlx4_tx_segment_units(p.hdr_len) : 0)), q->lkey, m,
 			   p.hdr_len);
 	}
 	if (unlikely(d.w == scratch))

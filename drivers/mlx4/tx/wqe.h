@@ -65,11 +65,11 @@ mlx4_tx_note_end(struct mlx4_txq *q, uint32_t end)
 /* Bytes in the first block behind the control segment and the four bytes that begin an inline or an LSO segment. */
 #define MLX4_TX_INLINE_FIRST (MLX4_TXBB_SIZE - MLX4_DS_SIZE - 4)
 
-/* Units of the LSO segment. */
+/* Units of an inline or an LSO segment with so many octets behind its first four. */
 static __rte_always_inline uint32_t
-mlx4_tx_lso_units(uint32_t hdr_len)
+mlx4_tx_segment_units(uint32_t octets)
 {
-	return (4 + hdr_len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
+	return (4 + octets + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
 }
 
 /* Decides whether the WQE at position at asks for a completion; called before its owner bit is written. */
