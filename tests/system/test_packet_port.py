@@ -27,6 +27,27 @@ s.sendto(bytes(i % 251 for i in range(20500)), ('192.0.2.9', 5000))
 '''
 
 
+MARK = b'nothing else is sent from here on'
+MARKER = '''import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(('roce0', 0))
+s.send(bytes([255] * 6 + [2] * 6 + [0x88, 0xb5]) + sys.argv[1].encode().ljust(60))
+'''
+
+
+def stop(wire, cap):
+    """Ends a capture that has all that was sent: a frame behind that is in the file."""
+    subprocess.run(['ip', 'netns', 'exec', wire.ns, sys.executable, '-c', MARKER, MARK.decode()], check=True)
+
+    def marked():
+        with open(cap.path, 'rb') as f:
+            return MARK in f.read()
+    seen = tpmd.wait_until(marked)
+    cap.stop()
+    if not seen:
+        raise RuntimeError('the last frame is not in the capture')
+
+
 def counters(wire, end):
     """Frames and octets that an interface has received."""
     path = '/sys/class/net/roce%d/statistics/rx_' % end
@@ -66,7 +87,7 @@ def cut_by_kernel(wire):
                        stdout=subprocess.DEVNULL)
         cap = rocepair.Capture(wire.ns, ('roce1',), os.path.join(tmp, 'cut.pcapng'))
         talk(wire, (OURS, OTHER), (',gso=on', ''))
-        cap.stop()
+        stop(wire, cap)
         subprocess.run(['ip', 'netns', 'exec', wire.ns, 'ethtool', '-K', 'roce0', 'tx-udp-segmentation', 'on', 'tx', 'on'], check=True,
                        stdout=subprocess.DEVNULL)
         cmd = ['tshark', '-n', '-r', cap.path, '-o', 'udp.check_checksum:TRUE', '-o', 'ip.check_checksum:TRUE', '-Y', 'infiniband', '-T', 'fields'] + [
@@ -81,6 +102,22 @@ def cut_by_kernel(wire):
     if any(int(r[5]) != int(r[1]) + 34 or int(r[5]) > LONGEST for r in rows):
         return 'lengths: %s' % rows[:20]
     return wrong([f for f in frames if f[12:14] == b'\x08\0' and f[23] == 17 and f[36:38] == b'\x12\xb7'])
+
+
+def bypass(wire):
+    """Past the queueing discipline is past who captures at the interface what it sends; what comes is seen all the same."""
+    mac = bytes.fromhex(subprocess.run(['ip', 'netns', 'exec', wire.ns, 'cat', '/sys/class/net/roce0/address'], stdout=subprocess.PIPE, text=True,
+                                       check=True).stdout.replace(':', ''))
+    for word in (0, 1):
+        with tempfile.TemporaryDirectory(prefix='packet.') as tmp:
+            cap = rocepair.Capture(wire.ns, ('roce0',), os.path.join(tmp, 'sent.pcapng'))
+            talk(wire, (OURS, OURS), (',qdisc_bypass=%d' % word, ''))
+            stop(wire, cap)
+            frames = [bytes(p.original) for p in rdpcap(cap.path)]
+        sent = sum(f[6:12] == mac for f in frames)
+        if (sent == 0) != bool(word) or sent == len(frames):
+            return 'qdisc_bypass=%d: %d frames sent of %d seen' % (word, sent, len(frames))
+    return None
 
 
 def from_kernel(wire):
@@ -136,6 +173,7 @@ with rocepair.Veth() as w:
     cases.run('refused', refused, w)
     cases.run('joined', joined, w)
     cases.run('not-joined', not_joined, w)
+    cases.run('qdisc-bypass', bypass, w)
     cases.run('cut-by-kernel', cut_by_kernel, w)
     cases.run('from-kernel', from_kernel, w)
 cases.exit()
