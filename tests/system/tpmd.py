@@ -22,8 +22,9 @@ RUN = os.path.join(os.environ['RUNTIME_DIRECTORY'], 'dpdk')
 # A test that is ended gives back what it has of the machine: hugepages, interfaces, mounts.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 PROMPT = 'testpmd> '
-# Of received packets, by 'set verbose 1'. The prompt is written octet by octet, and they may come in between.
-VERBOSE = re.compile(r'port \d+/queue \d+: received \d+ packets\n|  src=[^\n]*\n|  ol_flags:[^\n]*\n\n?')
+# The prompt is written octet by octet, and lines of other threads may come in between: of received packets, by 'set verbose 1'; of
+# the driver's log; of events of ports.
+OTHERS = re.compile(r'port \d+/queue \d+: received \d+ packets\n|  src=[^\n]*\n|  ol_flags:[^\n]*\n\n?|mlx4: [^\n]*\n|\n?Port \d+: [^\n]* event\n')
 
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -80,14 +81,14 @@ class Testpmd:
         """found: a text, or what says of all that came since whether it is there."""
         if isinstance(found, str):
             mark = found
-            found = lambda text: mark in text or mark in VERBOSE.sub('', text)
+            found = lambda text: mark in text or mark in OTHERS.sub('', text)
         end = time.monotonic() + timeout
         out = ''
         while not found(out):
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.proc.stdout], [], [], left)[0]:
                 self.kill()
-                raise RuntimeError('testpmd gave no prompt in %s s: %s' % (timeout, (self.text + out)[-1500:]))
+                raise RuntimeError('testpmd gave no prompt in %s s; its last words are %r of %s' % (timeout, out[-200:], (self.text + out)[-1500:]))
             data = os.read(self.proc.stdout.fileno(), 65536).decode(errors='replace')
             if not data:
                 self.proc.wait()
