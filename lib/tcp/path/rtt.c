@@ -6,12 +6,31 @@
 
 #define MIN_RTT_MS 10000u /* a lowest round trip that is older is not believed */
 
+/*
+ * A timer that is late says that nobody ran the stack: what came since it was due waited here, not on the way. Of what was sent before,
+ * that time is no part of the round trip.
+ */
+static uint32_t
+on_the_way(const struct tcp_conn *c, uint32_t us)
+{
+	const uint64_t due = c->at[TCP_T_RTX];
+	struct tcp_stack *s = c->s;
+
+	if (unlikely(due < s->now)) {
+		s->away_from = due;
+		s->away_us = s->now - due;
+	}
+	if (unlikely(s->now - us < s->away_from) && us > s->away_us)
+		us -= (uint32_t)s->away_us;
+	return us;
+}
+
 void
 tcp_rtt_sample(struct tcp_conn *c, uint32_t us)
 {
 	uint64_t rto;
 
-	us = RTE_MIN(RTE_MAX(us, 1u), 1u << 27);
+	us = RTE_MIN(RTE_MAX(on_the_way(c, us), 1u), 1u << 27);
 	if (us <= c->min_rtt || c->min_rtt == 0 || c->s->now_ms - c->min_rtt_ms > MIN_RTT_MS) {
 		c->min_rtt = us;
 		c->min_rtt_ms = c->s->now_ms;

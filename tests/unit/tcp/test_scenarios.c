@@ -337,7 +337,7 @@ test_scenarios(void **state)
 static void
 test_known(void **state)
 {
-	static const unsigned long known[] = {23554, 44815, 224190, 228662, 3010247};
+	static const unsigned long known[] = {23554, 44815, 224190, 228662, 3010247, 3030245, 3150885};
 	char why[256];
 	uint32_t i;
 

@@ -101,6 +101,35 @@ test_rtt_behind_hole(void **state)
 	end();
 }
 
+/*
+ * A program that does not run for half a minute while acknowledgements wait for it: that is no round trip of the path, by clocks of
+ * its own or by timestamps, and of none of them.
+ */
+static void
+test_rtt_away(void **state)
+{
+	struct tcp_conf conf[2] = {{.no_sack = true}, {0}};
+	struct tcp_info info;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		conf[0].no_timestamps = i != 0;
+		connected(conf, 10 * MS);
+		tcp_opt_set(c[0], IPPROTO_TCP, TCP_NODELAY, 1);
+		for (uint32_t k = 0; k < 4; k++) {
+			assert_int_equal(put(0, 100), 100);
+			rig_until(&r, r.now + MS);
+		}
+		r.side[0].asleep_until = r.now + 30 * S;
+		rig_until(&r, r.now + 40 * S);
+		tcp_info_get(c[0], &info);
+		assert_in_range(info.tcpi_rtt, 1000, 400000);
+		assert_in_range(info.tcpi_rto, 200000, 1500000);
+		assert_int_equal(get(1, 1000), 400);
+		end();
+	}
+}
+
 /* RFC 8985 7.2: with SACK the last segment goes again after two round trips and the time that its ACK may wait. */
 static void
 test_tail_probe(void **state)
@@ -413,14 +442,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_syn),          cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_rto),          cmocka_unit_test(test_rtt_behind_hole),
-		cmocka_unit_test(test_tail_probe),   cmocka_unit_test(test_delayed_ack),
-		cmocka_unit_test(test_probe_waits),  cmocka_unit_test(test_no_round_trip),
-		cmocka_unit_test(test_nagle),        cmocka_unit_test(test_closed_window),
-		cmocka_unit_test(test_keepalive),    cmocka_unit_test(test_user_timeout),
-		cmocka_unit_test(test_time_wait),    cmocka_unit_test(test_fin_wait2),
-		cmocka_unit_test(test_close_unread),
+		cmocka_unit_test(test_syn),           cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_rto),           cmocka_unit_test(test_rtt_behind_hole),
+		cmocka_unit_test(test_rtt_away),      cmocka_unit_test(test_tail_probe),
+		cmocka_unit_test(test_delayed_ack),   cmocka_unit_test(test_probe_waits),
+		cmocka_unit_test(test_no_round_trip), cmocka_unit_test(test_nagle),
+		cmocka_unit_test(test_closed_window), cmocka_unit_test(test_keepalive),
+		cmocka_unit_test(test_user_timeout),  cmocka_unit_test(test_time_wait),
+		cmocka_unit_test(test_fin_wait2),     cmocka_unit_test(test_close_unread),
 	};
 
 	rig_init();
