@@ -4,6 +4,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -145,11 +146,20 @@ class Veth:
         return Capture(self.ns, ('roce0', 'roce1'), path)
 
 
+MARK = b'nothing else is sent from here on'
+MARKER = '''import socket, sys
+for name in ('roce0', 'roce1'):
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+        s.bind((name, 0))
+        s.send(bytes([255] * 6 + [2] * 6 + [0x88, 0xb5]) + sys.argv[1].encode().ljust(60))
+'''
+
+
 class Capture:
     """tshark on interfaces of a namespace; it has begun when this is made. Its buffer, MiB, has room for all while it has no CPU."""
 
     def __init__(self, ns, ifaces, path):
-        self.path = path
+        self.ns, self.ifaces, self.path = ns, ifaces, path
         self.p = subprocess.Popen(['ip', 'netns', 'exec', ns, 'tshark', '-B', '64', '-w', path] + [x for i in ifaces for x in ('-i', i)], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True)
         for line in self.p.stderr:
@@ -157,8 +167,17 @@ class Capture:
                 break
 
     def stop(self):
+        """When all that was sent is in the file: a frame behind that of each end is."""
+        subprocess.run(['ip', 'netns', 'exec', self.ns, sys.executable, '-c', MARKER, MARK.decode()], check=True)
+
+        def marked():
+            with open(self.path, 'rb') as f:
+                return f.read().count(MARK) >= 2 * len(self.ifaces)
+        seen = tpmd.wait_until(marked)
         self.p.send_signal(signal.SIGINT)
         self.p.communicate()
+        if not seen:
+            raise RuntimeError('the last frames are not in the capture')
 
     def fields(self, filt, *names):
         cmd = ['tshark', '-n', '-r', self.path, '-Y', filt, '-T', 'fields', '-E', 'occurrence=f'] + [x for n in names for x in ('-e', n)]

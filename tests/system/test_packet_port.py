@@ -27,27 +27,6 @@ s.sendto(bytes(i % 251 for i in range(20500)), ('192.0.2.9', 5000))
 '''
 
 
-MARK = b'nothing else is sent from here on'
-MARKER = '''import socket, sys
-s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-s.bind(('roce0', 0))
-s.send(bytes([255] * 6 + [2] * 6 + [0x88, 0xb5]) + sys.argv[1].encode().ljust(60))
-'''
-
-
-def stop(wire, cap):
-    """Ends a capture that has all that was sent: a frame behind that is in the file."""
-    subprocess.run(['ip', 'netns', 'exec', wire.ns, sys.executable, '-c', MARKER, MARK.decode()], check=True)
-
-    def marked():
-        with open(cap.path, 'rb') as f:
-            return MARK in f.read()
-    seen = tpmd.wait_until(marked)
-    cap.stop()
-    if not seen:
-        raise RuntimeError('the last frame is not in the capture')
-
-
 def counters(wire, end):
     """Frames and octets that an interface has received."""
     path = '/sys/class/net/roce%d/statistics/rx_' % end
@@ -87,7 +66,7 @@ def cut_by_kernel(wire):
                        stdout=subprocess.DEVNULL)
         cap = rocepair.Capture(wire.ns, ('roce1',), os.path.join(tmp, 'cut.pcapng'))
         talk(wire, (OURS, OTHER), (',gso=on', ''))
-        stop(wire, cap)
+        cap.stop()
         subprocess.run(['ip', 'netns', 'exec', wire.ns, 'ethtool', '-K', 'roce0', 'tx-udp-segmentation', 'on', 'tx', 'on'], check=True,
                        stdout=subprocess.DEVNULL)
         cmd = ['tshark', '-n', '-r', cap.path, '-o', 'udp.check_checksum:TRUE', '-o', 'ip.check_checksum:TRUE', '-Y', 'infiniband', '-T', 'fields'] + [
@@ -112,7 +91,7 @@ def bypass(wire):
         with tempfile.TemporaryDirectory(prefix='packet.') as tmp:
             cap = rocepair.Capture(wire.ns, ('roce0',), os.path.join(tmp, 'sent.pcapng'))
             talk(wire, (OURS, OURS), (',qdisc_bypass=%d' % word, ''))
-            stop(wire, cap)
+            cap.stop()
             frames = [bytes(p.original) for p in rdpcap(cap.path)]
         sent = sum(f[6:12] == mac for f in frames)
         if (sent == 0) != bool(word) or sent == len(frames):
