@@ -170,9 +170,9 @@ choose_busy(const struct app_eal *app, const struct facts *f, struct choice *c)
 				c->shared_cpu = f->cpu[i];
 		}
 	}
-	while (c->num_cpus < want) {
+	for (i = 0; c->num_cpus < want; i++) {
 		c->shared_cpu = c->cpu[0];
-		c->cpu[c->num_cpus++] = c->cpu[0];
+		c->cpu[c->num_cpus++] = c->cpu[i];
 	}
 	for (i = 0; i < want; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u@%d", i == 0 ? "" : ",", i, c->cpu[i]);

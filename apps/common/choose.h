@@ -12,7 +12,7 @@
 #define CHOOSE_WORDS 8
 #define CHOOSE_WORD 1024
 #define CHOOSE_CPUS 1024
-#define CHOOSE_BUSY 8
+#define CHOOSE_BUSY 32
 
 /* What the user's arguments leave open. */
 struct given {

@@ -57,7 +57,7 @@ send_some(struct perf *p, struct flow *f)
 	uint32_t i, n, k;
 	int rc;
 
-	for (i = 0; i < p->conf->qps; i++) {
+	for (i = 0; i < p->qps; i++) {
 		struct perf_qp *q = &p->qp[i];
 
 		while (q->posted - q->done + list <= p->conf->tx_depth) {
@@ -168,6 +168,15 @@ finished(const struct flow *f)
 	return (!f->sends || f->done >= f->target) && (!f->receives || f->got >= f->target);
 }
 
+/* The first lane says what all did. */
+static void
+look(struct perf *p, uint64_t now, uint64_t messages)
+{
+	messages = perf_crew_messages(p, messages);
+	if (p->lane == 0)
+		perf_series_look(p, now, messages);
+}
+
 int
 perf_bw(struct perf *p)
 {
@@ -176,12 +185,12 @@ perf_bw(struct perf *p)
 	const bool lines = p->conf->interval != 0 && !p->e->quiet;
 	int sent, came, rc;
 
-	f.target = p->conf->iters * (uint64_t)p->conf->qps;
+	f.target = p->conf->iters * (uint64_t)p->qps;
 	f.may_send = f.sends && !(p->e->server && recvs);
 	p->count = p->lost = 0;
 	if (f.may_send || !f.receives)
 		begin_time(p, &f);
-	if (lines)
+	if (lines && p->lane == 0)
 		perf_series_begin(p);
 	do {
 		sent = came = 0;
@@ -190,7 +199,7 @@ perf_bw(struct perf *p)
 			if (rc != 0)
 				return rc;
 		}
-		rend_idle(p->e);
+		tp_roce_progress_lane(p->e->port.ctx, p->lane);
 		if (f.end != 0 || p->conf->duration != 0 || lines)
 			f.now = rte_rdtsc();
 		if (f.receives && (came = take(p, &f)) < 0)
@@ -203,8 +212,8 @@ perf_bw(struct perf *p)
 				return rc;
 		}
 		if (lines)
-			perf_series_look(p, f.now, f.sends ? f.done : f.got);
-	} while (!finished(&f));
+			look(p, f.now, f.sends ? f.done : f.got);
+	} while (!finished(&f) && perf_crew_goes_on(p));
 	if (f.end == 0 && !f.over)
 		p->ended = rte_get_tsc_cycles();
 	if (f.receives && f.end == 0 && f.got < f.target)

@@ -67,6 +67,8 @@ static const struct ropt opts[] = {
 	NUM('w', "limit_bw", min_bw, 0, 4000000, "fail below this average bandwidth"),
 	NUM('y', "limit_msgrate", min_rate, 0, 4000, "fail below this message rate in Mpps"),
 	FLAG(0, "use-srq", srq, "one shared receive queue"),
+	NUM(0, "lanes", port.lanes, 1, TP_ROCE_LANES,
+	    "in software: lcores that share the queue pairs of a bandwidth test, 1, 2, 4, 8 or 16 (1)"),
 	NUM(0, "retry_count", retry, 0, 7, "transport retries (7)"),
 	NUM(0, "tclass", tclass, 0, 255, "traffic class (0)"),
 	NUM(0, "latency_gap", gap_us, 0, 1000000, "microseconds between messages of a latency test (0)"),
@@ -149,6 +151,27 @@ defaults(struct perf_conf *c)
 }
 
 static int
+check_lanes(const struct perf_conf *c, char *err, size_t errlen)
+{
+	const uint32_t lanes = c->port.lanes;
+
+	if ((lanes & (lanes - 1)) != 0)
+		return refuse(err, errlen, "--lanes: '%u' is not one of 1, 2, 4, 8, 16", lanes);
+	if (lanes == 1)
+		return 0;
+	if (c->lat)
+		return refuse(err, errlen, "--lanes: a latency test has one queue pair, and so one lane, not %u",
+			      lanes);
+	if (c->qps % lanes != 0)
+		return refuse(err, errlen, "--qp: %u queue pairs are not shared alike by %u lanes", c->qps, lanes);
+	if (c->srq != 0)
+		return refuse(err, errlen, "--use-srq: a shared receive queue is of one lane, not %u", lanes);
+	if (c->events != 0)
+		return refuse(err, errlen, "--events: %u lanes poll", lanes);
+	return 0;
+}
+
+static int
 check(const struct perf_conf *c, char *err, size_t errlen)
 {
 	if (c->type == 2 && c->verb != PERF_SEND)
@@ -187,6 +210,8 @@ check(const struct perf_conf *c, char *err, size_t errlen)
 			      c->qps, c->rx_depth);
 	if (c->mtu != 0 && (c->mtu & (c->mtu - 1)) != 0)
 		return refuse(err, errlen, "--mtu: '%u' is not one of 256, 512, 1024, 2048, 4096", c->mtu);
+	if (check_lanes(c, err, errlen) != 0)
+		return -EINVAL;
 	if (c->rdma_cm != 0 && c->type != 0)
 		return refuse(err, errlen, "--rdma_cm: connects RC only");
 	if (c->rdma_cm != 0 && c->sl != 0)

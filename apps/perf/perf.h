@@ -4,7 +4,8 @@
 /*
  * Bandwidth and latency of send, write, read and atomic, with the options, the tables and the exchange of perftest: either
  * end may be one of its programs. options.c what is asked for, session.c the order of things, queues.c what verbs need,
- * cm.c connections by RDMA CM, bw.c and lat.c the measurements, series.c what they are over time, report.c the tables.
+ * cm.c connections by RDMA CM, bw.c and lat.c the measurements, lanes.c that
+ * of several lcores, series.c what they are over time, report.c the tables.
  */
 #ifndef PERF_H
 #define PERF_H
@@ -52,9 +53,11 @@ struct perf_qp {
 	uint64_t posted, done, received;
 	uint32_t unsignalled, to_refill;
 	uint32_t off; /* where in the slot the next message lies */
+	uint32_t id;  /* among those of its lane */
 };
 
 struct perf_cm;
+struct perf_crew;
 struct sample;
 
 /* --interval */
@@ -84,9 +87,14 @@ struct perf {
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *scq, *rcq;
+	struct ibv_cq *scq, *rcq; /* of the lane at hand */
+	struct ibv_cq *scqs[TP_ROCE_LANES], *rcqs[TP_ROCE_LANES];
 	struct ibv_srq *srq;
 	struct perf_qp *qp;
+	uint32_t qps; /* of the lane at hand; outside of a measurement of all */
+	uint16_t lane;
+	struct perf_crew *crew;      /* of all lanes, while they measure; NULL: there is one */
+	double rates[TP_ROCE_LANES]; /* messages a second of each lane */
 	bool armed;
 	uint32_t rests, hung_up;   /* turns in which nothing came; looks at a socket that was hung up */
 	uint64_t *t_post, *t_done; /* TSC of each message, NULL: not kept */
@@ -127,7 +135,13 @@ int perf_cm_swap(struct perf *p, const void *mine, void *theirs, size_t len);
 /* @param well the test is done: each end waits for the other's goodbye */
 void perf_cm_close(struct perf *p, bool well);
 
+/* Messages of p->qps queue pairs of a lane. */
 int perf_bw(struct perf *p);
+/* The same of all lanes, each by an lcore; p has the sums. */
+int perf_lanes(struct perf *p);
+/* Turns of a lane: whether it is to go on; messages: that it has sent or received so far. Returns how many all have. */
+bool perf_crew_goes_on(const struct perf *p);
+uint64_t perf_crew_messages(struct perf *p, uint64_t messages);
 /* Opens what --plot names; its picture is drawn when the test is done well. */
 int perf_series_open(struct perf *p);
 int perf_series_close(struct perf *p, bool well);

@@ -35,7 +35,7 @@ perf_post_recv(struct perf *p, uint32_t i, uint32_t n)
 	int rc = 0;
 
 	for (k = 0; k < REFILL_MAX; k++)
-		wr[k] = (struct ibv_recv_wr){.wr_id = i, .next = &wr[k + 1], .sg_list = &sge, .num_sge = 1};
+		wr[k] = (struct ibv_recv_wr){.wr_id = p->qp[i].id, .next = &wr[k + 1], .sg_list = &sge, .num_sge = 1};
 	for (; n > 0 && rc == 0; n -= some) {
 		some = RTE_MIN(n, REFILL_MAX);
 		wr[some - 1].next = NULL;
@@ -123,7 +123,7 @@ perf_post_send(struct perf *p, uint32_t i, uint32_t n, bool last)
 			continue;
 		/* the completion says which queue pair, and how many messages it stands for */
 		q->wr[k].send_flags |= IBV_SEND_SIGNALED;
-		q->wr[k].wr_id = (uint64_t)q->unsignalled << 32 | i;
+		q->wr[k].wr_id = (uint64_t)q->unsignalled << 32 | q->id;
 		q->unsignalled = 0;
 	}
 	q->posted += n;
@@ -139,11 +139,11 @@ perf_rest(struct perf *p)
 	void *context;
 	int rc;
 
-	rend_idle(p->e);
+	tp_roce_progress_lane(p->e->port.ctx, p->lane);
 	if (rend_stopping())
 		return -EINTR;
 	/* Ends part after the last exchange. A second look, since what came before the first one may not be taken yet. */
-	if ((++p->rests & LOOK_TURNS) == 0 && rend_hung_up(p->e) && ++p->hung_up == 2)
+	if (p->lane == 0 && (++p->rests & LOOK_TURNS) == 0 && rend_hung_up(p->e) && ++p->hung_up == 2)
 		return rend_fail(ECONNRESET, "the other end hung up amid the test");
 	if (p->channel == NULL)
 		return 0;
@@ -196,6 +196,7 @@ make_memory(struct perf *p, uint32_t max)
 static int
 make_cqs(struct perf *p)
 {
+	const uint32_t qps = p->conf->qps / p->conf->port.lanes;
 	struct ibv_srq_init_attr srq = {.attr = {.max_wr = p->conf->rx_depth, .max_sge = 1}};
 
 	if (p->conf->events != 0) {
@@ -203,13 +204,17 @@ make_cqs(struct perf *p)
 		if (p->channel == NULL)
 			return rend_fail(errno, "completion channel: %s", strerror(errno));
 	}
-	p->scq = tp_roce_create_cq(p->e->port.ctx, (int)(p->conf->tx_depth * p->conf->qps), p, p->channel, 0);
-	if (p->scq != NULL)
-		p->rcq = tp_roce_create_cq(p->e->port.ctx,
-					   (int)(p->conf->rx_depth * (p->conf->srq != 0 ? 1 : p->conf->qps)), p,
-					   p->channel, 0);
-	if (p->rcq == NULL)
-		return rend_fail(errno, "completion queues: %s", strerror(errno));
+	for (int i = 0; i < (int)p->conf->port.lanes; i++) {
+		p->scqs[i] = tp_roce_create_cq(p->e->port.ctx, (int)(p->conf->tx_depth * qps), p, p->channel, i);
+		if (p->scqs[i] != NULL)
+			p->rcqs[i] = tp_roce_create_cq(p->e->port.ctx,
+						       (int)(p->conf->rx_depth * (p->conf->srq != 0 ? 1 : qps)), p,
+						       p->channel, i);
+		if (p->rcqs[i] == NULL)
+			return rend_fail(errno, "completion queues: %s", strerror(errno));
+	}
+	p->scq = p->scqs[0];
+	p->rcq = p->rcqs[0];
 	if (p->conf->srq != 0)
 		p->srq = tp_roce_create_srq(p->pd, &srq);
 	return p->conf->srq != 0 && p->srq == NULL ? rend_fail(errno, "shared receive queue: %s", strerror(errno)) : 0;
@@ -240,9 +245,10 @@ int
 perf_make_qp(struct perf *p, uint32_t i, struct rdma_cm_id *id)
 {
 	const bool receives = p->conf->verb == PERF_SEND && (p->conf->lat || p->conf->bidir != 0 || p->e->server);
+	const uint32_t lane = i / (p->conf->qps / p->conf->port.lanes);
 	struct ibv_qp_init_attr init = {.qp_type = p->type,
-					.send_cq = p->scq,
-					.recv_cq = p->rcq,
+					.send_cq = p->scqs[lane],
+					.recv_cq = p->rcqs[lane],
 					.srq = p->srq,
 					.cap = {.max_send_wr = p->conf->tx_depth,
 						.max_recv_wr = p->srq != NULL               ? 0
@@ -275,6 +281,7 @@ perf_make(struct perf *p, uint32_t max)
 	p->inl = p->conf->inl;
 	if (p->inl == PERF_AUTO)
 		p->inl = p->conf->lat && p->conf->verb <= PERF_WRITE ? INLINE_LAT : 0;
+	p->qps = p->conf->qps;
 	p->qp = calloc(p->conf->qps, sizeof(*p->qp));
 	if (p->qp == NULL)
 		return rend_fail(ENOMEM, "no memory for %u queue pairs", p->conf->qps);
@@ -282,6 +289,7 @@ perf_make(struct perf *p, uint32_t max)
 	if (rc == 0)
 		rc = make_cqs(p);
 	for (i = 0; i < p->conf->qps && rc == 0; i++) {
+		p->qp[i].id = i % (p->conf->qps / p->conf->port.lanes);
 		rc = make_requests(p, &p->qp[i]);
 		if (rc == 0 && p->cm == NULL)
 			rc = perf_make_qp(p, i, NULL);
@@ -304,10 +312,12 @@ perf_unmake(struct perf *p)
 	}
 	if (p->srq != NULL)
 		tp_roce_destroy_srq(p->srq);
-	if (p->scq != NULL)
-		tp_roce_destroy_cq(p->scq);
-	if (p->rcq != NULL)
-		tp_roce_destroy_cq(p->rcq);
+	for (i = 0; i < TP_ROCE_LANES; i++) {
+		if (p->scqs[i] != NULL)
+			tp_roce_destroy_cq(p->scqs[i]);
+		if (p->rcqs[i] != NULL)
+			tp_roce_destroy_cq(p->rcqs[i]);
+	}
 	if (p->channel != NULL)
 		tp_roce_destroy_comp_channel(p->channel);
 	if (p->mr != NULL)

@@ -44,6 +44,8 @@ perf_say_test(const struct perf *p)
 	printf(" Device          : %s\t\tProvider       : %s\n", p->e->port.name,
 	       tp_roce_provider_name(p->e->port.ctx));
 	printf(" Number of qps   : %u\n", c->qps);
+	if (c->port.lanes > 1)
+		printf(" Lanes           : %u\n", c->port.lanes);
 	printf(" Connection type : %s\t\tUsing SRQ      : %s\n", type_names[c->type], c->srq != 0 ? "ON" : "OFF");
 	if (!p->e->server || c->bidir != 0)
 		printf(" TX depth        : %u\n", c->tx_depth);
@@ -136,20 +138,39 @@ perf_sum(const struct rreport *a, const struct rreport *b)
 	return (struct rreport){a->size, a->iters, a->peak + b->peak, a->avg + b->avg, a->rate + b->rate};
 }
 
+/* Who only answers has no rates of its own. */
+static uint32_t
+said_lanes(const struct perf *p)
+{
+	return p->conf->port.lanes > 1 && p->count != 0 ? p->conf->port.lanes : 0;
+}
+
+static void
+say_bw_json(const struct perf *p, const struct rreport *r)
+{
+	printf("{\"bytes\": %" PRIu64 ", \"iterations\": %" PRIu64 ", \"bw_peak\": %.4f, \"bw_average\": %.4f, "
+	       "\"unit\": \"%s\", \"mpps\": %.6f, \"lost\": %" PRIu64,
+	       r->size, r->iters, r->peak, r->avg, perf_unit_name(p), r->rate, p->lost);
+	for (uint32_t i = 0; i < said_lanes(p); i++)
+		printf("%s%.6f", i == 0 ? ", \"lanes_mpps\": [" : ", ", p->rates[i] / 1e6);
+	printf("%s}\n", said_lanes(p) != 0 ? "]" : "");
+}
+
 void
 perf_say_bw(const struct perf *p, const struct rreport *r)
 {
 	if (p->e->quiet)
 		return;
 	if (p->conf->json != 0)
-		printf("{\"bytes\": %" PRIu64 ", \"iterations\": %" PRIu64 ", \"bw_peak\": %.4f, \"bw_average\": %.4f, "
-		       "\"unit\": \"%s\", \"mpps\": %.6f, \"lost\": %" PRIu64 "}\n",
-		       r->size, r->iters, r->peak, r->avg, perf_unit_name(p), r->rate, p->lost);
+		say_bw_json(p, r);
 	else if (p->conf->output == PERF_OUT_FULL)
 		printf(" %-7" PRIu64 "    %-10" PRIu64 "       %-7.2f            %-7.2f\t\t   %-7.6f\n", r->size,
 		       r->iters, r->peak, r->avg, r->rate);
 	else
 		printf("%f\n", p->conf->output == PERF_OUT_RATE ? r->rate : r->avg);
+	for (uint32_t i = 0; full(p) && r == &p->mine && i < said_lanes(p); i++)
+		printf(" lane %-2u                                                               %-7.6f\n", i,
+		       p->rates[i] / 1e6);
 	if (p->lost != 0 && full(p))
 		printf(" %" PRIu64 " messages did not arrive\n", p->lost);
 }

@@ -181,7 +181,8 @@ keep_times(struct perf *p)
 	const struct perf_conf *c = p->conf;
 	uint64_t n = (uint64_t)c->iters * c->qps;
 
-	if (c->duration != 0 || (!c->lat && (c->no_peak != 0 || n > TIMES_MAX)))
+	/* Of lanes that end when they do there is no order, and no peak. */
+	if (c->duration != 0 || (!c->lat && (c->no_peak != 0 || c->port.lanes > 1 || n > TIMES_MAX)))
 		return 0;
 	p->t_post = calloc(n, sizeof(*p->t_post));
 	p->t_done = c->lat ? NULL : calloc(n, sizeof(*p->t_done));
@@ -199,7 +200,7 @@ run_bw(struct perf *p)
 
 	perf_prepare(p);
 	if (rc == 0)
-		rc = perf_bw(p);
+		rc = perf_lanes(p);
 	if (rc != 0)
 		return rc;
 	/* a receiver posted nothing of which there were times */

@@ -30,6 +30,7 @@ struct rport_conf {
 	const char *cc[REND_CC];   /* on, NAME=VALUE of congestion control */
 	uint32_t mode, vlan, gid_index, mtu, udp_port, prio, dscp, ttl, link_wait;
 	uint32_t self;
+	uint32_t lanes; /* 1..TP_ROCE_LANES, a power of two; each but the first wants an lcore at each end */
 };
 #define RPORT_ANY_GID 0xffffffffu
 
@@ -48,6 +49,7 @@ struct rport {
 	uint16_t eth_mtu; /* that ethdev does not know of; 0: it does */
 	bool started;
 	struct sockaddr_storage addr; /* the first one, family 0: none */
+	uint16_t lanes;
 };
 
 struct rend {
@@ -58,6 +60,7 @@ struct rend {
 	uint16_t tcp_port;
 	int sock;  /* -1: none */
 	void *arg; /* the program's */
+	unsigned int lcore[TP_ROCE_LANES]; /* that lane i may have; the first one is not used */
 };
 
 /* Says one line: the program, the message. Returns -err. */
@@ -83,7 +86,7 @@ int rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port,
 
 /* --- ports ---------------------------------------------------------------------------------------------------- */
 
-/* Configures the ethdev that is named, or the nth, with one queue each way and starts it. */
+/* Configures the ethdev that is named, or the nth, with a queue each way for each lane and starts it. */
 int rport_start(struct rport *port, const struct rport_conf *conf, unsigned int nth);
 /* Waits for its link, opens it for RoCE, gives it its addresses and picks a GID. */
 int rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth);
@@ -97,10 +100,12 @@ void rport_outwait(const struct rport *port, unsigned int ms);
 /* "192.0.2.1/24", "2001:db8::1" (prefix 0: none given). @return 0, -EINVAL without a word. */
 int rport_addr_parse(const char *text, struct sockaddr_storage *addr, unsigned int *prefix);
 
+/* While lanes have no lcores of their own. */
 static inline void
 rend_idle(struct rend *e)
 {
-	tp_roce_progress(e->port.ctx);
+	for (uint16_t i = 0; i < e->port.lanes; i++)
+		tp_roce_progress_lane(e->port.ctx, i);
 }
 
 /* --- the socket ----------------------------------------------------------------------------------------------- */

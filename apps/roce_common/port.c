@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* A port of a test program: one queue each way, started, opened for RoCE, with its addresses and a GID to use. */
+/* A port of a test program: a queue each way for each lane, started, opened for RoCE, with its addresses and a GID to use. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -80,21 +80,36 @@ start(const struct rport *port, unsigned int seconds)
 	return rc;
 }
 
+/* A queue each way for each lane; of packets the port hashes what it can. */
+static int
+configure_queues(const struct rport *port, const struct rte_eth_dev_info *info)
+{
+	const uint16_t max = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
+	struct rte_eth_conf eth = {0};
+
+	if (port->lanes > max)
+		return rend_fail(EINVAL, "--lanes: %u, port %s has queues for 1..%u", port->lanes, port->name, max);
+	eth.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	eth.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP);
+	if (port->lanes > 1 && eth.rx_adv_conf.rss_conf.rss_hf != 0)
+		eth.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	return rte_eth_dev_configure(port->id, port->lanes, port->lanes, &eth);
+}
+
 static int
 configure(struct rport *port, const struct rport_conf *conf)
 {
-	struct rte_eth_conf eth = {0};
 	uint16_t nrx = RING, ntx = RING, mtu;
 	struct rte_eth_dev_info info;
 	struct rte_eth_rxconf rx;
+	unsigned int packets;
 	char name[32];
 	int rc;
 
 	rc = rte_eth_dev_info_get(port->id, &info);
 	if (rc != 0)
 		return rc;
-	eth.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-	rc = rte_eth_dev_configure(port->id, 1, 1, &eth);
+	rc = configure_queues(port, &info);
 	if (rc != 0)
 		return rc;
 	if (conf->mtu != 0)
@@ -110,16 +125,19 @@ configure(struct rport *port, const struct rport_conf *conf)
 		return rc;
 	/* A frame with its VLAN tags and FCS in one buffer, so that the port need not scatter. */
 	snprintf(name, sizeof(name), "roce_rx%u", port->id);
+	packets = RTE_MAX(POOL, 4u * nrx * port->lanes);
 	port->pool = rte_pktmbuf_pool_create(
-		name, RTE_MAX(POOL, 4u * nrx), 256, 0,
-		(uint16_t)(RTE_PKTMBUF_HEADROOM + RTE_ALIGN(RTE_MAX(mtu + 32u, 2048u), 64u)), SOCKET_ID_ANY);
+		name, packets, 256, 0, (uint16_t)(RTE_PKTMBUF_HEADROOM + RTE_ALIGN(RTE_MAX(mtu + 32u, 2048u), 64u)),
+		SOCKET_ID_ANY);
 	if (port->pool == NULL)
 		return rend_fail(ENOMEM, "port %s: no memory for %u packets; -m or --socket-mem gives more", port->name,
-				 RTE_MAX(POOL, 4u * nrx));
+				 packets);
 	rx = info.default_rxconf;
-	rc = rte_eth_rx_queue_setup(port->id, 0, nrx, (unsigned int)SOCKET_ID_ANY, &rx, port->pool);
-	if (rc == 0)
-		rc = rte_eth_tx_queue_setup(port->id, 0, ntx, (unsigned int)SOCKET_ID_ANY, NULL);
+	for (uint16_t q = 0; q < port->lanes && rc == 0; q++) {
+		rc = rte_eth_rx_queue_setup(port->id, q, nrx, (unsigned int)SOCKET_ID_ANY, &rx, port->pool);
+		if (rc == 0)
+			rc = rte_eth_tx_queue_setup(port->id, q, ntx, (unsigned int)SOCKET_ID_ANY, NULL);
+	}
 	return rc != 0 ? rc : start(port, conf->link_wait);
 }
 
@@ -252,6 +270,7 @@ rport_start(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 	int rc;
 
 	memset(port, 0, sizeof(*port));
+	port->lanes = (uint16_t)conf->lanes;
 	rc = find_port(port, nth == 0 ? conf->dev : conf->self_dev, nth);
 	if (rc != 0)
 		return rc;
@@ -334,6 +353,7 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 				    .prio = (uint8_t)conf->prio,
 				    .dscp = (uint8_t)conf->dscp,
 				    .netdev = conf->netdev,
+				    .lanes = port->lanes,
 				    .eth_mtu = port->eth_mtu};
 	int rc;
 

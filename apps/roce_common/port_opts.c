@@ -50,6 +50,7 @@ rport_conf_init(struct rport_conf *conf)
 	conf->vlan = TP_ROCE_NO_VLAN;
 	conf->gid_index = RPORT_ANY_GID;
 	conf->link_wait = LINK_WAIT_S;
+	conf->lanes = 1;
 }
 
 int

@@ -18,8 +18,9 @@
 #include "apps/common/eal.h"
 #include "end.h"
 
-/* One port with its queues and the messages of a usual test. */
-#define MEM_MIB 256
+/* One port with its queues and the messages of a usual test; what each further lane takes. */
+#define MEM_MIB 256u
+#define LANE_MIB 48u
 
 const char *rend_program = "roce";
 static volatile sig_atomic_t signalled;
@@ -70,9 +71,10 @@ rend_args(int *argc, char **argv, char ***own)
 int
 rend_eal(const struct rport_conf *conf, int argc, char **argv)
 {
+	const unsigned int ends = conf->self != 0 ? 2 : 1;
 	const struct app_eal eal = {.name = rend_program,
-				    .mem_mib = conf->self != 0 ? 2 * MEM_MIB : MEM_MIB,
-				    .busy = conf->self != 0 ? 2 : 1};
+				    .mem_mib = ends * (MEM_MIB + LANE_MIB * (conf->lanes - 1)),
+				    .busy = ends * conf->lanes};
 	struct sigaction sa = {.sa_handler = on_signal};
 	char error[APP_EAL_TEXT];
 	int rc;
@@ -103,15 +105,31 @@ run_end(void *arg)
 	return rc;
 }
 
+/* Each lane but an end's first has an lcore, and so has the server beside a client, with its first lane. */
+static int
+give_lcores(const struct rport_conf *conf, struct rend *here, struct rend *there)
+{
+	const unsigned int want = conf->lanes * (conf->self != 0 ? 2 : 1);
+	unsigned int lcore = rte_get_main_lcore(), worker = (unsigned int)-1;
+
+	if (rte_lcore_count() < want)
+		return rend_fail(EINVAL, "%s %u needs %u lcores, there are %u: -l 0-%u or --lcores before the \"--\"",
+				 conf->self != 0 ? "--self with --lanes" : "--lanes", conf->lanes, want,
+				 rte_lcore_count(), want - 1);
+	for (unsigned int i = 0; i < want; i++) {
+		(i < conf->lanes ? here : there)->lcore[i % conf->lanes] = lcore;
+		lcore = worker = rte_get_next_lcore(worker, 1, 0);
+	}
+	return 0;
+}
+
 /* The server on another lcore, the client here; a pair of sockets between them. */
 static int
 run_both(struct launch *client, struct launch *server)
 {
-	unsigned int lcore = rte_get_next_lcore((unsigned int)-1, 1, 0);
+	const unsigned int lcore = server->end.lcore[0];
 	int pair[2], rc, other;
 
-	if (lcore >= RTE_MAX_LCORE)
-		return rend_fail(EINVAL, "--self needs two lcores: -l 0,1 or --lcores before the \"--\"");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) != 0)
 		return rend_fail(errno, "no socket pair: %s", strerror(errno));
 	client->end.sock = pair[0];
@@ -134,8 +152,10 @@ rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port, int
 	here.end = (struct rend){
 		.server = host == NULL && conf->self == 0, .host = host, .tcp_port = tcp_port, .sock = -1, .arg = arg};
 	there.end = (struct rend){.server = true, .quiet = true, .sock = -1, .arg = arg};
+	rc = give_lcores(conf, &here.end, &there.end);
 	/* Both are started before either is waited for: the link of a cable needs both of its ends. */
-	rc = rport_start(&here.end.port, conf, 0);
+	if (rc == 0)
+		rc = rport_start(&here.end.port, conf, 0);
 	if (rc == 0 && conf->self != 0)
 		rc = rport_start(&there.end.port, conf, 1);
 	if (rc == 0)

@@ -256,6 +256,22 @@ class Hca:
         self.proc.wait()
 
 
+class Telemetry:
+    """DPDK's telemetry of a program, by its file prefix, as soon as there is one."""
+
+    def __init__(self, prefix, timeout=180):
+        path = os.path.join(RUN, prefix, 'dpdk_telemetry.v2')
+        wait_until(lambda: os.path.exists(path))
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.sock.settimeout(timeout)
+        self.sock.connect(path)
+        self.sock.recv(65536)
+
+    def tel(self, what):
+        self.sock.send(what.encode())
+        return json.loads(self.sock.recv(65536))[what.split(',')[0]]
+
+
 class Triplane:
     """triplane that is told commands and answers in JSON; a context, that kills it."""
 
@@ -272,14 +288,14 @@ class Triplane:
         cmd = (['ip', 'netns', 'exec', space] if space else []) + cmd
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env={**os.environ, **(env or {})})
         self.rest = b''
-        self.sock = None
+        self.telemetry = None
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, value, tb):
-        if self.sock is not None:
-            self.sock.close()
+        if self.telemetry is not None:
+            self.telemetry.sock.close()
         self.proc.kill()
         self.proc.communicate()
         self.errors.close()
@@ -310,13 +326,9 @@ class Triplane:
 
     def tel(self, what, timeout=180):
         """What DPDK's telemetry answers, once the program has answered a command."""
-        if self.sock is None:
-            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self.sock.settimeout(timeout)
-            self.sock.connect(os.path.join(RUN, self.prefix, 'dpdk_telemetry.v2'))
-            self.sock.recv(65536)
-        self.sock.send(what.encode())
-        return json.loads(self.sock.recv(65536))[what.split(',')[0]]
+        if self.telemetry is None:
+            self.telemetry = Telemetry(self.prefix, timeout)
+        return self.telemetry.tel(what)
 
     def xstats(self, port):
         return self.ask('show port xstats %d' % port)['ports'][0]
