@@ -58,8 +58,8 @@ struct rend {
 	bool quiet;       /* the other end of --self: it prints nothing */
 	const char *host; /* of the server's socket */
 	uint16_t tcp_port;
-	int sock;  /* -1: none */
-	void *arg; /* the program's */
+	int sock;                          /* -1: none */
+	void *arg;                         /* the program's */
 	unsigned int lcore[TP_ROCE_LANES]; /* that lane i may have; the first one is not used */
 };
 

@@ -238,7 +238,7 @@ struct tcp_tw {
 struct tcp_stack {
 	const struct tcp_home *ops;
 	void *home;
-	uint64_t now, ms_end; /* ms_end: of the millisecond */
+	uint64_t now, ms_end;        /* ms_end: of the millisecond */
 	uint64_t away_from, away_us; /* when nobody ran it last, as a timer that was late told, and how long */
 	uint32_t now_ms;
 	struct tcp_node **table;
