@@ -276,9 +276,18 @@ count_duplicates(struct tcp_conn *c, bool dup, bool progress, struct news *w)
 	if (!dup || c->dupacks == UINT8_MAX)
 		return;
 	c->dupacks++;
-	if (c->dupacks == TCP_DUPTHRESH && c->phase == TCP_PH_OPEN && c->tx_head != c->unsent) {
+	if (c->dupacks != TCP_DUPTHRESH || c->tx_head == c->unsent)
+		return;
+	if (c->phase == TCP_PH_OPEN) {
 		tcp_mark_lost(c, c->tx_head);
 		w->lost = true;
+	} else if (c->phase == TCP_PH_LOSS && (c->tx_head->flags & (TSEG_RETX | TSEG_LOST)) == TSEG_RETX) {
+		/*
+		 * RFC 6582 4: what was sent again is lost again, since what was sent behind it arrives. Duplicates of what the peer has
+		 * already would acknowledge this, too.
+		 */
+		tcp_mark_lost(c, c->tx_head);
+		enter_recovery(c);
 	}
 }
 

@@ -81,6 +81,36 @@ test_rto(void **state)
 	end();
 }
 
+/* RFC 6582 4: after the time-out ten segments go again, and the first is lost again. The third answer to those behind it tells. */
+static void
+test_lost_again(void **state)
+{
+	const struct tcp_conf conf[2] = {{.no_sack = true, .rto_min_ms = 300}, {0}};
+	uint32_t i;
+
+	(void)state;
+	connected(conf, 1000);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_NODELAY, 1);
+	rec[0].lose_data = true;
+	for (i = 0; i < 10; i++) {
+		assert_int_equal(put(0, 100), 100);
+		rig_until(&r, r.now + 1);
+	}
+	rig_until(&r, r.now + 100 * MS);
+	assert_int_equal(rec[0].n, 10);
+	rec[0].lose_data = false;
+	rec[0].lose_next = 1;
+	rig_until(&r, r.now + 500 * MS);
+	/* Each once more, and the first a third time, a round trip later: a second time-out would take 600 ms. */
+	assert_int_equal(rec[0].n, 21);
+	for (i = 0; i < 10; i++)
+		assert_int_equal(rec[0].e[10 + i].seq, rec[0].e[i].seq);
+	assert_int_equal(rec[0].e[20].seq, rec[0].e[0].seq);
+	near(rec[0].e[20].at - rec[0].e[10].at, 2 * MS);
+	assert_int_equal(get(1, 2000), 1000);
+	end();
+}
+
 /* RFC 6298 3 (Karn): what waited behind a hole, and was sent once, tells nothing of the round trip. */
 static void
 test_rtt_behind_hole(void **state)
@@ -442,14 +472,23 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_syn),           cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_rto),           cmocka_unit_test(test_rtt_behind_hole),
-		cmocka_unit_test(test_rtt_away),      cmocka_unit_test(test_tail_probe),
-		cmocka_unit_test(test_delayed_ack),   cmocka_unit_test(test_probe_waits),
-		cmocka_unit_test(test_no_round_trip), cmocka_unit_test(test_nagle),
-		cmocka_unit_test(test_closed_window), cmocka_unit_test(test_keepalive),
-		cmocka_unit_test(test_user_timeout),  cmocka_unit_test(test_time_wait),
-		cmocka_unit_test(test_fin_wait2),     cmocka_unit_test(test_close_unread),
+		cmocka_unit_test(test_syn),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_rto),
+		cmocka_unit_test(test_lost_again),
+		cmocka_unit_test(test_rtt_behind_hole),
+		cmocka_unit_test(test_rtt_away),
+		cmocka_unit_test(test_tail_probe),
+		cmocka_unit_test(test_delayed_ack),
+		cmocka_unit_test(test_probe_waits),
+		cmocka_unit_test(test_no_round_trip),
+		cmocka_unit_test(test_nagle),
+		cmocka_unit_test(test_closed_window),
+		cmocka_unit_test(test_keepalive),
+		cmocka_unit_test(test_user_timeout),
+		cmocka_unit_test(test_time_wait),
+		cmocka_unit_test(test_fin_wait2),
+		cmocka_unit_test(test_close_unread),
 	};
 
 	rig_init();
