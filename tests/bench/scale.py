@@ -18,12 +18,13 @@ MS = 700
 BASE = {'queues': 4, 'size': 64, 'rss': 'all', 'flows': 1024}
 AXES = {
     'queues': [1, 2, 3, 4, 8, 16, 32, 64],
+    'descriptors': [256, 512, 1024, 2048],
     'size': [64, 128, 256, 512, 1024, 1518],
     'rss': ['none', 'ip', 'udp', 'all'],
     'flows': [1, 16, 256, 1024, 4096, 65536, 1048576],
     'cards': [1, 2, 4, 8, 16],
 }
-TITLES = {'queues': 'queues of a port', 'size': 'bytes of a frame, with FCS', 'rss': 'what is hashed (4 queues)',
+TITLES = {'queues': 'queues of a port', 'descriptors': 'descriptors of a queue, of 64 queues', 'size': 'bytes of a frame, with FCS', 'rss': 'what is hashed (4 queues)',
           'flows': 'flows', 'cards': 'cards on one switch, one core for all, a queue a port'}
 
 
@@ -59,9 +60,11 @@ def rate(point):
         except (RuntimeError, subprocess.SubprocessError) as e:
             print('bench: %d cards: %s' % (point['cards'], e), file=sys.stderr)
             return None
+    # The buffers of all rings, and what a core's cache holds of them.
+    rings = ['--rxd', str(point['descriptors']), '--txd', str(point['descriptors'])] if 'descriptors' in point else []
     cmd = ['triplane', *tpmd.eal('scale%d' % os.getpid(), on='0@0,1@1', memory=2048),
            '--vdev=net_mlx4_model0,wire0=cross,cpu=0', '--', '--json', '--rxq', str(point['queues']), '--txq', str(point['queues']),
-           '--flows', str(point['flows']), '--txpkts', str(point['size'] - 4),
+           '--flows', str(point['flows']), '--txpkts', str(point['size'] - 4), *rings,
            '-e', 'rss types 1 %s; set fwd flowgen 0; set fwd rxonly 1; start; sleep 300; show port stats 1' % point['rss'],
            '-e', 'sleep %d; show port stats 1; stop' % MS]
     p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
@@ -84,7 +87,7 @@ def picture(rates):
 def bench(rep, folder):
     rep.title('scale: frames made, carried by the model and received by one lcore; median of %d interleaved runs of %.1f s' % (
         RUNS, MS / 1000))
-    points = {axis: [dict(BASE, **{axis: v}) for v in values] for axis, values in AXES.items()}
+    points = {axis: [dict(BASE, **({'queues': 64} if axis == 'descriptors' else {}), **{axis: v}) for v in values] for axis, values in AXES.items()}
     found = {}
     for _ in range(RUNS):
         for p in {json.dumps(p): p for axis in points.values() for p in axis}.values():

@@ -10,5 +10,9 @@ first=${TCP_RIG_FIRST:-$((20000 * ($(date +%s) / 86400)))}
 ninja -C "$TP_BUILD" tests/unit/tcp/test_tcp >/dev/null || exit 1
 nice -n 19 "$TP_BUILD/tests/unit/tcp/test_tcp" scenarios "$seeds" "$first"
 rc=$?
-echo "# $seeds seeds from $first on: exit code $rc"
+if [ "$rc" = 0 ]; then
+	echo "ok tcp-rig ($seeds seeds from $first on)"
+else
+	echo "not ok tcp-rig: exit status $rc, of $seeds seeds from $first on"
+fi
 exit "$rc"
