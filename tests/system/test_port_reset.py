@@ -24,7 +24,7 @@ class Session(tpmd.Triplane):
     """What it says of events and errors goes to a file, that is looked into while it runs."""
 
     def __init__(self, vdevs, args=()):
-        self.text, self.rest, self.sock, self.errors = '', b'', None, tempfile.TemporaryFile()
+        self.text, self.rest, self.telemetry, self.errors = '', b'', None, tempfile.TemporaryFile()
         cmd = [APP] + tpmd.eal('reset%d' % os.getpid(), plugin=False) + ['--vdev=' + v for v in vdevs] + ['--', *args]
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
 
