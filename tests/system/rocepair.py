@@ -156,14 +156,15 @@ for name in ('roce0', 'roce1'):
 
 
 class Capture:
-    """tshark on interfaces of a namespace; it has begun when this is made. Its buffer, MiB, has room for all while it has no CPU."""
+    """Of interfaces of a namespace, for tshark; it has begun when this is made. There is room for all that comes while it has no CPU: in its
+    buffer, MiB, and between its threads, of which it has one an interface, packets and octets."""
 
     def __init__(self, ns, ifaces, path):
         self.ns, self.ifaces, self.path = ns, ifaces, path
-        self.p = subprocess.Popen(['ip', 'netns', 'exec', ns, 'tshark', '-B', '64', '-w', path] + [x for i in ifaces for x in ('-i', i)], stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, text=True)
+        self.p = subprocess.Popen(['ip', 'netns', 'exec', ns, 'dumpcap', '-q', '-B', '64', '-N', '1000000', '-C', '1000000000', '-w', path] +
+                                  [x for i in ifaces for x in ('-i', i)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for line in self.p.stderr:
-            if 'Capture started' in line:
+            if line.startswith('File: '):
                 break
 
     def stop(self):

@@ -24,7 +24,7 @@ def start(veth, test, server, client, lanes, telemetry=False):
         if telemetry:
             eal.remove('--no-telemetry')
         cmd = ['ip', 'netns', 'exec', veth.ns, rocepair.program(test), *eal, '--vdev=net_af_packet0,iface=roce%d,qpairs=%d' % (i, lanes[i]), '--',
-               '--addr', '192.0.2.%d/24' % (i + 1), '-p', str(port), '--lanes', str(lanes[i]), '-q', str(QPS), *args]
+               '--addr', '192.0.2.%d/24' % (i + 1), '-p', str(port), '--lanes', str(lanes[i]), '-q', str(QPS), '-u', '18', *args]
         procs.append(rocepair.Process(cmd + ([] if role == 'server' else ['127.0.0.1'])))
     return procs, prefixes
 
