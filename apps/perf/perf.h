@@ -4,8 +4,8 @@
 /*
  * Bandwidth and latency of send, write, read and atomic, with the options, the tables and the exchange of perftest: either
  * end may be one of its programs. options.c what is asked for, session.c the order of things, queues.c what verbs need,
- * cm.c connections by RDMA CM, bw.c and lat.c the measurements, lanes.c that
- * of several lcores, series.c what they are over time, report.c the tables.
+ * cm.c connections by RDMA CM, bw.c and lat.c the measurements, lanes.c that of several lcores, series.c what they are over
+ * time, report.c the tables.
  */
 #ifndef PERF_H
 #define PERF_H

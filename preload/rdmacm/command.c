@@ -52,14 +52,14 @@ static int
 with_channel(struct share_cm *c)
 {
 	struct ucma_abi_migrate_id m;
-	uint32_t channel;
+	struct file_channel channel;
 
 	if (c->len < sizeof(m))
 		return EINVAL;
 	memcpy(&m, c->data, sizeof(m));
 	if (file_of((int)m.fd, &channel) != FILE_OURS)
 		return EINVAL;
-	m.fd = channel;
+	m.fd = channel.number;
 	memcpy(c->data, &m, sizeof(m));
 	return 0;
 }
@@ -106,32 +106,46 @@ command(uint32_t channel, const void *buf, size_t len)
 
 /* Waits as the descriptor's flags say, and as a kernel lets signals interrupt. */
 static int
-wait_event(int fd, uint32_t channel)
+wait_event(int fd)
 {
 	char any;
 	ssize_t n = recv(fd, &any, 1, MSG_PEEK);
-	uint32_t now;
 
-	if (n > 0)
-		return 0;
-	if (n < 0)
-		return errno;
-	/* Another thread has closed it. A kernel has the file as long as this call lasts, and nothing comes any more. */
-	while (file_of(fd, &now) != FILE_OURS || now != channel)
-		(void)pause();
-	return EIO;
+	return n > 0 ? 0 : n < 0 ? errno : EIO;
+}
+
+static bool
+is_closed(int fd, const struct file_channel *channel)
+{
+	struct file_channel now;
+
+	return file_of(fd, &now) != FILE_OURS || now.serial != channel->serial;
 }
 
 ssize_t
-command_write(int fd, uint32_t channel, const void *buf, size_t len)
+command_late(const void *buf, size_t len)
 {
-	int err = command(channel, buf, len);
+	struct ucma_abi_cmd_hdr h = {0};
+
+	memcpy(&h, buf, len < sizeof(h) ? len : sizeof(h));
+	while (h.cmd == UCMA_CMD_GET_EVENT)
+		(void)pause();
+	errno = EBADF;
+	return -1;
+}
+
+ssize_t
+command_write(int fd, const struct file_channel *channel, const void *buf, size_t len)
+{
+	int err = command(channel->number, buf, len);
 
 	/* Another thread may be quicker. Only events that there are not yet make the owner say EAGAIN. */
-	while (err == EAGAIN && (err = wait_event(fd, channel)) == 0)
-		err = command(channel, buf, len);
+	while (err == EAGAIN && (err = wait_event(fd)) == 0)
+		err = command(channel->number, buf, len);
 	if (err == 0)
 		return (ssize_t)len;
+	if (err != EAGAIN && err != EINTR && is_closed(fd, channel))
+		return command_late(buf, len);
 	errno = err;
 	return -1;
 }

@@ -23,7 +23,7 @@
 #define MISC_MAJOR 10 /* of the kernel's device; its minor number is any */
 
 struct channel {
-	uint32_t number;
+	struct file_channel id;
 	unsigned int fds;
 	pid_t pid;
 	dev_t dev;
@@ -143,7 +143,7 @@ static void
 forget(struct channel **p)
 {
 	struct channel *ch = *p;
-	struct share_msg m = {.op = SHARE_CM_CLOSE, .handle = ch->number};
+	struct share_msg m = {.op = SHARE_CM_CLOSE, .handle = ch->id.number};
 
 	__atomic_store_n(p, NULL, __ATOMIC_RELAXED);
 	if (--ch->fds != 0)
@@ -173,12 +173,13 @@ remember(int fd, struct channel *ch)
 static int
 channel_make(int fd, uint32_t number)
 {
+	static uint64_t serial;
 	struct channel *ch = calloc(1, sizeof(*ch));
 	struct stat st;
 	int err = ENOMEM;
 
 	if (ch != NULL && fstatat(fd, "", &st, AT_EMPTY_PATH) == 0) {
-		*ch = (struct channel){.number = number, .pid = owner_pid, .dev = st.st_dev, .ino = st.st_ino};
+		*ch = (struct channel){.id = {number, ++serial}, .pid = owner_pid, .dev = st.st_dev, .ino = st.st_ino};
 		err = remember(fd, ch);
 	}
 	if (err != 0)
@@ -239,7 +240,7 @@ file_open(int flags)
 /* --- what a descriptor is --- */
 
 enum file_kind
-file_of(int fd, uint32_t *channel)
+file_of(int fd, struct file_channel *channel)
 {
 	enum file_kind kind = FILE_OTHER;
 	struct channel *ch;
@@ -247,7 +248,7 @@ file_of(int fd, uint32_t *channel)
 
 	ch = channel_at(fd);
 	if (ch != NULL) {
-		*channel = ch->number;
+		*channel = ch->id;
 		kind = ch->pid == getpid() ? FILE_OURS : FILE_PARENTS;
 	}
 	leave(state);
@@ -264,6 +265,20 @@ file_closes(int fd)
 	if (p != NULL && *p != NULL && (owner < 0 || owner_pid == getpid()))
 		forget(p);
 	leave(state);
+}
+
+/* With the lock, so that another thread finds it as it was, or finds it closed. */
+int
+file_close(int fd)
+{
+	int state = enter(), rc = close(fd), err = errno;
+	struct channel **p = place(fd, false);
+
+	if (p != NULL && *p != NULL && (owner < 0 || owner_pid == getpid()))
+		forget(p);
+	leave(state);
+	errno = err;
+	return rc;
 }
 
 void

@@ -112,7 +112,7 @@ OPENAT_2(hook_openat64_2, __openat64_2)
 	int c_name(int fd, struct stat *st) HOOK(name);                                                                \
 	int c_name(int fd, struct stat *st)                                                                            \
 	{                                                                                                              \
-		uint32_t channel;                                                                                      \
+		struct file_channel channel;                                                                           \
                                                                                                                        \
 		if (!maybe(fd) || file_of(fd, &channel) == FILE_OTHER)                                                 \
 			return NEXT(int (*)(int, struct stat *), #name)(fd, st);                                       \
@@ -124,7 +124,7 @@ OPENAT_2(hook_openat64_2, __openat64_2)
 	int c_name(int version, int fd, struct stat *st) HOOK(name);                                                   \
 	int c_name(int version, int fd, struct stat *st)                                                               \
 	{                                                                                                              \
-		uint32_t channel;                                                                                      \
+		struct file_channel channel;                                                                           \
                                                                                                                        \
 		if (!maybe(fd) || file_of(fd, &channel) == FILE_OTHER)                                                 \
 			return NEXT(int (*)(int, int, struct stat *), #name)(version, fd, st);                         \
@@ -143,15 +143,18 @@ ssize_t hook_write(int fd, const void *buf, size_t len) HOOK(write);
 ssize_t
 hook_write(int fd, const void *buf, size_t len)
 {
+	const bool was = maybe(fd);
 	enum file_kind kind = FILE_OTHER;
-	uint32_t channel;
+	struct file_channel channel;
 
-	if (maybe(fd))
+	if (was)
 		kind = file_of(fd, &channel);
+	if (kind == FILE_OTHER && was && !maybe(fd))
+		return command_late(buf, len);
 	if (kind == FILE_OTHER)
 		return NEXT(ssize_t(*)(int, const void *, size_t), "write")(fd, buf, len);
 	if (kind == FILE_OURS)
-		return command_write(fd, channel, buf, len);
+		return command_write(fd, &channel, buf, len);
 	errno = EIO;
 	return -1;
 }
@@ -218,7 +221,5 @@ int hook_close(int fd) HOOK(close);
 int
 hook_close(int fd)
 {
-	if (maybe(fd))
-		file_closes(fd);
-	return NEXT(int (*)(int), "close")(fd);
+	return maybe(fd) ? file_close(fd) : NEXT(int (*)(int), "close")(fd);
 }

@@ -31,10 +31,17 @@ enum file_kind {
 	FILE_OURS,
 	FILE_PARENTS, /* the device as a process opened it whose child this one is */
 };
-/* The channel's number of a descriptor, if it is FILE_OURS. */
-enum file_kind file_of(int fd, uint32_t *channel);
-/* It is about to be closed. */
+/* A channel: its number with the owner, and which one of this process it is, as numbers are given again. */
+struct file_channel {
+	uint32_t number;
+	uint64_t serial;
+};
+/* The channel of a descriptor, if it is FILE_OURS. */
+enum file_kind file_of(int fd, struct file_channel *channel);
+/* Something else gets its number in this moment. */
 void file_closes(int fd);
+/* As close(2). */
+int file_close(int fd);
 /* to is a copy of fd now. */
 void file_copied(int fd, int to);
 /* As fstat(2) of the kernel's device. */
@@ -44,6 +51,11 @@ int file_ask(struct share_msg *m);
 
 /* --- command.c --- */
 /* As write(2) to the kernel's device. */
-ssize_t command_write(int fd, uint32_t channel, const void *buf, size_t len);
+ssize_t command_write(int fd, const struct file_channel *channel, const void *buf, size_t len);
+/*
+ * The same where another thread has closed the descriptor since the call began. A kernel has the file as long as the call lasts: who
+ * waits for an event waits on, since none comes any more.
+ */
+ssize_t command_late(const void *buf, size_t len);
 
 #endif /* PRELOAD_RDMACM_H */

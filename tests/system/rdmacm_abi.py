@@ -12,6 +12,7 @@ import socket
 import stat
 import struct
 import sys
+import threading
 
 DEVICE = '/dev/infiniband/rdma_cm'
 (CREATE, DESTROY, BIND_IP, RESOLVE_IP, RESOLVE_ROUTE, QUERY_ROUTE, CONNECT, LISTEN, ACCEPT, REJECT, DISCONNECT, INIT_QP_ATTR,
@@ -222,6 +223,16 @@ def older(fd, here, there):
     case('join-ip-gone', destroy(fd, i), 1)
 
 
+def closed_at_once():
+    """One thread asks for an event, another closes the channel: the first waits, as there is none, or hears that it came too late."""
+    heard = []
+    for _ in range(200):
+        fd = os.open(DEVICE, os.O_RDWR)
+        threading.Thread(target=lambda: heard.append(event(fd)), daemon=True).start()
+        os.close(fd)
+    case('closed-at-once', set(heard) - {-errno.EBADF}, set())
+
+
 def main():
     here, there = sys.argv[1:]
     fd = os.open(DEVICE, os.O_RDWR)
@@ -231,11 +242,13 @@ def main():
     groups(fd, here)
     older(fd, here, there)
     os.close(fd)
+    closed_at_once()
     case('closed', os_write(fd, b'\0' * 8), -errno.EBADF)
     # What the channel had is gone with it: its port is free.
     fd = os.open(DEVICE, os.O_RDWR)
     case('closed-with-all', bind(fd, create(fd), here, 7777), 0)
-    sys.exit(bad != 0)
+    sys.stdout.flush()
+    os._exit(bad != 0)  # threads wait for ever
 
 
 if __name__ == '__main__':
