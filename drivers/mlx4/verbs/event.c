@@ -25,8 +25,8 @@ qp_event(struct mlx4_roce *r, const uint8_t *eqe, enum ibv_event_type type)
 			type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR || type == IBV_EVENT_QP_ACCESS_ERR;
 		enum ibv_qp_state s = q->q.v.state;
 
-		/* One that was reset meanwhile has no errors. */
-		if (error && s != IBV_QPS_RESET && s != IBV_QPS_INIT)
+		/* One that was reset meanwhile, and is on its way up again, has none of these errors; if it has, the card refuses to go on. */
+		if (error && s != IBV_QPS_RESET && s != IBV_QPS_INIT && s != IBV_QPS_RTR)
 			q->q.v.state = IBV_QPS_ERR;
 		troce_async_event(r->dev, type, q);
 	}
