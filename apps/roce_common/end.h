@@ -60,7 +60,7 @@ struct rend {
 	uint16_t tcp_port;
 	int sock;                          /* -1: none */
 	void *arg;                         /* the program's */
-	unsigned int lcore[TP_ROCE_LANES]; /* that lane i may have; the first one is not used */
+	unsigned int lcore[TP_ROCE_LANES]; /* of each lane; the first is the end's own */
 };
 
 /* Says one line: the program, the message. Returns -err. */

@@ -255,27 +255,32 @@ file_of(int fd, struct file_channel *channel)
 	return kind;
 }
 
+/* The lock is held. The table of a child of vfork() is its parent's. */
+static void
+drop(int fd)
+{
+	struct channel **p = place(fd, false);
+
+	if (p != NULL && *p != NULL && (owner < 0 || owner_pid == getpid()))
+		forget(p);
+}
+
 void
 file_closes(int fd)
 {
 	int state = enter();
-	struct channel **p = place(fd, false);
 
-	/* The table of a child of vfork() is its parent's. */
-	if (p != NULL && *p != NULL && (owner < 0 || owner_pid == getpid()))
-		forget(p);
+	drop(fd);
 	leave(state);
 }
 
-/* With the lock, so that another thread finds it as it was, or finds it closed. */
+/* All with the lock, so that another thread finds it as it was, or finds it closed. */
 int
 file_close(int fd)
 {
 	int state = enter(), rc = close(fd), err = errno;
-	struct channel **p = place(fd, false);
 
-	if (p != NULL && *p != NULL && (owner < 0 || owner_pid == getpid()))
-		forget(p);
+	drop(fd);
 	leave(state);
 	errno = err;
 	return rc;
