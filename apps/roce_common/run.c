@@ -109,17 +109,19 @@ run_end(void *arg)
 static int
 give_lcores(const struct rport_conf *conf, struct rend *here, struct rend *there)
 {
-	const unsigned int want = conf->lanes * (conf->self != 0 ? 2 : 1);
+	struct rend *const ends[] = {here, there};
+	const unsigned int num = conf->self != 0 ? 2 : 1, want = conf->lanes * num;
 	unsigned int lcore = rte_get_main_lcore(), worker = (unsigned int)-1;
 
 	if (rte_lcore_count() < want)
 		return rend_fail(EINVAL, "%s %u needs %u lcores, there are %u: -l 0-%u or --lcores before the \"--\"",
 				 conf->self != 0 ? "--self with --lanes" : "--lanes", conf->lanes, want,
 				 rte_lcore_count(), want - 1);
-	for (unsigned int i = 0; i < want; i++) {
-		(i < conf->lanes ? here : there)->lcore[i % conf->lanes] = lcore;
-		lcore = worker = rte_get_next_lcore(worker, 1, 0);
-	}
+	for (unsigned int e = 0; e < num; e++)
+		for (unsigned int i = 0; i < conf->lanes; i++) {
+			ends[e]->lcore[i] = lcore;
+			lcore = worker = rte_get_next_lcore(worker, 1, 0);
+		}
 	return 0;
 }
 

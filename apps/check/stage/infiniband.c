@@ -10,6 +10,7 @@
 #include <rte_errno.h>
 
 #include "apps/check/joined/joined.h"
+#include "drivers/mlx4/hca/port/ib.h"
 #include "drivers/mlx4/hca/port/type.h"
 
 #define ATTR_NODE_DESC 0x0010u

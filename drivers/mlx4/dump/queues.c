@@ -230,13 +230,13 @@ mlx4_dump_queues(struct mlx4_eth *eth, struct mlx4_dump_out *o)
 /* --- event queues ------------------------------------------------------------------------------------------ */
 
 static void
-dump_entries(const struct mlx4_eq *eq, uint32_t ci, struct mlx4_dump_out *o)
+dump_entries(const struct mlx4_eq *eq, uint64_t ci, struct mlx4_dump_out *o)
 {
 	uint32_t i;
 
 	mlx4_dump_array(o, "last_entries");
 	for (i = 0; i < EQ_ENTRIES; i++) {
-		uint32_t at = ci - EQ_ENTRIES + i;
+		uint64_t at = ci - EQ_ENTRIES + i;
 
 		mlx4_dump_bytes(o, NULL, (const uint8_t *)eq->buf.va + (size_t)(at & (eq->entries - 1)) * MLX4_EQE_SIZE,
 				MLX4_EQE_SIZE);
@@ -248,7 +248,7 @@ static void
 dump_eq(struct mlx4_hca *hca, struct mlx4_eq *eq, const char *kind, struct mlx4_dump_out *o)
 {
 	uint8_t card[MLX4_EQC_SIZE];
-	uint32_t ci;
+	uint64_t ci;
 	bool waits = mlx4_eq_waits(eq, &ci);
 	int rc;
 

@@ -108,7 +108,7 @@ int mlx4_link_up(struct rte_eth_dev *dev);
 int mlx4_link_down(struct rte_eth_dev *dev);
 int mlx4_mtu_set(struct rte_eth_dev *dev, uint16_t mtu);
 int mlx4_mtu_apply(struct mlx4_eth *eth, uint16_t mtu);
-void mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg);
+void mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, const struct mlx4_async_event *e, void *arg);
 
 /* intr.c */
 int mlx4_eth_intr_init(struct mlx4_eth *eth);

@@ -92,12 +92,12 @@ mlx4_link_down(struct rte_eth_dev *dev)
 }
 
 void
-mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg)
+mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, const struct mlx4_async_event *e, void *arg)
 {
 	struct mlx4_eth *eth = arg;
 	struct rte_eth_dev *dev = eth->dev;
 
-	switch (type) {
+	switch (e->type) {
 	case MLX4_EVENT_PORT_CHANGE:
 		__atomic_add_fetch(&eth->link_events, 1, __ATOMIC_SEQ_CST);
 		if (mlx4_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
@@ -110,12 +110,12 @@ mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint
 		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RMV, NULL);
 		break;
 	case MLX4_EVENT_RECOVERABLE:
-		if (prm_get(eqe, MLX4_EQE_SUBTYPE) == MLX4_EQE_RECOVERABLE_DELAY_DROP)
-			mlx4_dropless_expired(eth, prm_get(eqe, MLX4_EQE_DELAY_DROP_QPN));
+		if (prm_get(e->eqe, MLX4_EQE_SUBTYPE) == MLX4_EQE_RECOVERABLE_DELAY_DROP)
+			mlx4_dropless_expired(eth, prm_get(e->eqe, MLX4_EQE_DELAY_DROP_QPN));
 		else
 			__atomic_add_fetch(&eth->bad_modules, 1, __ATOMIC_RELAXED);
 		break;
-	default: mlx4_health_event(eth, type, eqe); break; /* the event is in the log */
+	default: mlx4_health_event(eth, e->type, e->eqe); break; /* the event is in the log */
 	}
 }
 

@@ -148,7 +148,8 @@ struct mlx4_eq {
 	struct mlx4_dma buf;
 	uint64_t mtt_off;
 	uint32_t mtt_pages;
-	uint32_t eqn, entries, ci;
+	uint32_t eqn, entries;
+	uint64_t ci;     /* entries taken so far */
 	uint16_t vector; /* MSI-X table index */
 	bool always;     /* each entry interrupts, and nobody reads them */
 	volatile rte_be32_t *db;
@@ -158,10 +159,13 @@ int mlx4_eq_create(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_
 /* Each entry interrupts, whether those before it were read or not: it is never armed, and may overrun [CP 5.1]. */
 int mlx4_eq_create_always(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, struct mlx4_eq **out);
 void mlx4_eq_destroy(struct mlx4_eq *eq);
-/* An entry is there that nobody has taken; *ci: its index. */
-bool mlx4_eq_waits(struct mlx4_eq *eq, uint32_t *ci);
-/* Copies up to n entries out and tells the card, which arms the EQ; arm: even when there was none. Returns how many. */
-unsigned int mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, bool arm);
+/* An entry is there that nobody has taken; *ci: its number, from 0 on; without one the next's. */
+bool mlx4_eq_waits(struct mlx4_eq *eq, uint64_t *ci);
+/*
+ * Copies up to n entries out and tells the card, which arms the EQ; arm: even when there was none. Returns how many; *ci: the number
+ * of the first, from 0 on; NULL: it does not matter.
+ */
+unsigned int mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, bool arm, uint64_t *ci);
 
 /* --- own_eq.c: vectors of other processes --- */
 void mlx4_own_eqs_init(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n);

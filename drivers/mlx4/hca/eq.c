@@ -11,7 +11,7 @@
 #include "core.h"
 
 static uint8_t *
-eqe_at(const struct mlx4_eq *eq, uint32_t i)
+eqe_at(const struct mlx4_eq *eq, uint64_t i)
 {
 	return (uint8_t *)eq->buf.va + (size_t)(i & (eq->entries - 1)) * MLX4_EQE_SIZE;
 }
@@ -31,12 +31,12 @@ static void
 eq_doorbell(struct mlx4_eq *eq)
 {
 	rte_io_wmb();
-	*eq->db = rte_cpu_to_be_32((eq->ci & MLX4_EQ_DB_CI_MASK) | MLX4_EQ_DB_ARM);
+	*eq->db = rte_cpu_to_be_32(((uint32_t)eq->ci & MLX4_EQ_DB_CI_MASK) | MLX4_EQ_DB_ARM);
 	rte_io_wmb();
 }
 
 bool
-mlx4_eq_waits(struct mlx4_eq *eq, uint32_t *ci)
+mlx4_eq_waits(struct mlx4_eq *eq, uint64_t *ci)
 {
 	bool waits;
 
@@ -48,11 +48,13 @@ mlx4_eq_waits(struct mlx4_eq *eq, uint32_t *ci)
 }
 
 unsigned int
-mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, bool arm)
+mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, bool arm, uint64_t *ci)
 {
 	unsigned int i;
 
 	rte_spinlock_lock(&eq->lock);
+	if (ci != NULL)
+		*ci = eq->ci;
 	for (i = 0; i < n && eqe_ready(eq); i++) {
 		rte_io_rmb();
 		memcpy(eqe[i], eqe_at(eq, eq->ci), MLX4_EQE_SIZE);

@@ -44,17 +44,21 @@
 struct mlx4_events {
 	struct mlx4_hca *hca;
 	rte_spinlock_t lock; /* the list */
-	uint8_t deferred[DEFERRED_MAX][MLX4_EQE_SIZE];
+	struct {
+		uint8_t eqe[MLX4_EQE_SIZE];
+		uint64_t seq;
+	} deferred[DEFERRED_MAX];
 	unsigned int num;
 	uint64_t lost;
 	bool running; /* alarms may be set */
 	bool told_dead;
 	bool overdue; /* on_overdue() is on its way */
-	uint32_t overdue_ci, overdue_turns;
+	uint64_t overdue_ci;
+	uint32_t overdue_turns;
 };
 
 static void
-tell_ports(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe)
+tell_ports(struct mlx4_hca *hca, unsigned int port, const struct mlx4_async_event *e)
 {
 	unsigned int i;
 
@@ -73,7 +77,7 @@ tell_ports(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t 
 		rte_spinlock_unlock(&hca->lock);
 		if (fn == NULL)
 			continue;
-		fn(hca, p, type, eqe, arg);
+		fn(hca, p, e, arg);
 		rte_spinlock_lock(&hca->lock);
 		hca->event[p - 1][c].busy--;
 		rte_spinlock_unlock(&hca->lock);
@@ -81,14 +85,15 @@ tell_ports(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t 
 }
 
 static void
-dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
+dispatch(struct mlx4_hca *hca, const uint8_t *eqe, uint64_t seq)
 {
 	uint32_t port_field = mlx4_quirk(hca, MLX4_QUIRK_EVENT_PORT) == 0 ? MLX4_EQE_PORT : MLX4_EQE_PORT_2007;
 	uint8_t type = prm_get(eqe, MLX4_EQE_TYPE), sub = prm_get(eqe, MLX4_EQE_SUBTYPE);
+	const struct mlx4_async_event e = {.eqe = eqe, .seq = seq, .type = type};
 
 	switch (type) {
-	case MLX4_EVENT_PORT_CHANGE: tell_ports(hca, prm_get(eqe, port_field), type, eqe); return;
-	case MLX4_EVENT_PORT_MNG: tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe); return;
+	case MLX4_EVENT_PORT_CHANGE: tell_ports(hca, prm_get(eqe, port_field), &e); return;
+	case MLX4_EVENT_PORT_MNG: tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), &e); return;
 	case MLX4_EVENT_CQ_ERROR:
 		HCA_LOG(hca, ERR, "[cq-failed] CQ 0x%x failed: %s", prm_get(eqe, MLX4_EQE_CQN),
 			prm_get(eqe, MLX4_EQE_CQ_SYNDROME) == MLX4_CQ_ERR_OVERRUN ? "overrun" : "access violation");
@@ -112,14 +117,14 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 	case MLX4_EVENT_RECOVERABLE:
 		/* Who owns the queue knows more to say. */
 		if (sub == MLX4_EQE_RECOVERABLE_DELAY_DROP) {
-			tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe);
+			tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), &e);
 			return;
 		}
 		if (sub == MLX4_EQE_RECOVERABLE_BAD_CABLE || sub == MLX4_EQE_RECOVERABLE_UNSUPPORTED_CABLE) {
 			HCA_LOG(hca, WARNING, "[module-unusable] port %u: the card %s what is plugged in",
 				prm_get(eqe, MLX4_EQE_MNG_PORT),
 				sub == MLX4_EQE_RECOVERABLE_BAD_CABLE ? "finds a fault in" : "does not support");
-			tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe);
+			tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), &e);
 			return;
 		}
 		HCA_LOG(hca, WARNING, "[card-error] port %u: recoverable error, sub-type 0x%02x",
@@ -129,14 +134,14 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 	case MLX4_EVENT_FATAL_WARNING: HCA_LOG(hca, WARNING, "[card-hot] the card warns of its temperature"); break;
 	default: HCA_LOG(hca, INFO, "event 0x%02x, sub-type 0x%02x", type, sub); return;
 	}
-	tell_ports(hca, 0, type, eqe);
+	tell_ports(hca, 0, &e);
 }
 
 static void
 run_deferred(struct mlx4_events *ev)
 {
 	uint8_t eqe[MLX4_EQE_SIZE];
-	uint64_t lost;
+	uint64_t lost, seq;
 
 	for (;;) {
 		rte_spinlock_lock(&ev->lock);
@@ -146,10 +151,11 @@ run_deferred(struct mlx4_events *ev)
 			rte_spinlock_unlock(&ev->lock);
 			break;
 		}
-		memcpy(eqe, ev->deferred[0], sizeof(eqe));
-		memmove(ev->deferred[0], ev->deferred[1], --ev->num * sizeof(eqe));
+		memcpy(eqe, ev->deferred[0].eqe, sizeof(eqe));
+		seq = ev->deferred[0].seq;
+		memmove(&ev->deferred[0], &ev->deferred[1], --ev->num * sizeof(ev->deferred[0]));
 		rte_spinlock_unlock(&ev->lock);
-		dispatch(ev->hca, eqe);
+		dispatch(ev->hca, eqe, seq);
 	}
 	if (lost != 0)
 		__atomic_add_fetch(&ev->hca->lost_events, lost, __ATOMIC_RELAXED);
@@ -164,13 +170,14 @@ on_kick(void *arg)
 {
 	struct mlx4_events *ev = arg;
 	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+	const struct mlx4_async_event e = {.eqe = eqe, .type = MLX4_EVENT_LOCAL_CATAS};
 
 	run_deferred(ev);
 	if (!ev->hca->dead || ev->told_dead)
 		return;
 	ev->told_dead = true;
 	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_LOCAL_CATAS);
-	tell_ports(ev->hca, 0, MLX4_EVENT_LOCAL_CATAS, eqe);
+	tell_ports(ev->hca, 0, &e);
 }
 
 static void
@@ -202,13 +209,15 @@ events_dead(struct mlx4_hca *hca)
 }
 
 static void
-defer(struct mlx4_events *ev, const uint8_t *eqe)
+defer(struct mlx4_events *ev, const uint8_t *eqe, uint64_t seq)
 {
 	rte_spinlock_lock(&ev->lock);
-	if (ev->num < DEFERRED_MAX)
-		memcpy(ev->deferred[ev->num++], eqe, MLX4_EQE_SIZE);
-	else
+	if (ev->num < DEFERRED_MAX) {
+		memcpy(ev->deferred[ev->num].eqe, eqe, MLX4_EQE_SIZE);
+		ev->deferred[ev->num++].seq = seq;
+	} else {
 		ev->lost++;
+	}
 	rte_spinlock_unlock(&ev->lock);
 }
 
@@ -217,13 +226,14 @@ mlx4_events_poll_cmd(struct mlx4_hca *hca)
 {
 	uint8_t eqe[TAKE_MAX][MLX4_EQE_SIZE];
 	unsigned int i, n, deferred = 0;
+	uint64_t ci;
 
-	n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, false);
+	n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, false, &ci);
 	for (i = 0; i < n; i++) {
 		if (prm_get(eqe[i], MLX4_EQE_TYPE) == MLX4_EVENT_CMD) {
 			mlx4_cmd_completed(hca, eqe[i]);
 		} else {
-			defer(hca->events, eqe[i]);
+			defer(hca->events, eqe[i], ci + i);
 			deferred++;
 		}
 	}
@@ -236,10 +246,11 @@ take_events(struct mlx4_hca *hca)
 {
 	uint8_t eqe[TAKE_MAX][MLX4_EQE_SIZE];
 	unsigned int i, n;
+	uint64_t ci;
 
 	run_deferred(hca->events);
 	do {
-		n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, true);
+		n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, true, &ci);
 		/*
 		 * Commands first. What is told of the others may wait for a lock of the application, or of bonding, and
 		 * who has that may be waiting for its command. One that is done later is found by who waits for it
@@ -250,7 +261,7 @@ take_events(struct mlx4_hca *hca)
 				mlx4_cmd_completed(hca, eqe[i]);
 		for (i = 0; i < n; i++)
 			if (prm_get(eqe[i], MLX4_EQE_TYPE) != MLX4_EVENT_CMD)
-				dispatch(hca, eqe[i]);
+				dispatch(hca, eqe[i], ci + i);
 	} while (n != 0);
 }
 
@@ -273,14 +284,14 @@ on_overdue(void *arg)
 {
 	struct mlx4_events *ev = arg;
 	struct mlx4_hca *hca = ev->hca;
-	uint32_t ci;
+	uint64_t ci;
 
 	if (ev->running && !hca->dead && mlx4_eq_waits(hca->async_eq, &ci) && ci == ev->overdue_ci) {
 		if (++ev->overdue_turns < OVERDUE_TURNS && rte_eal_alarm_set(1, on_overdue, ev) == 0)
 			return;
 		__atomic_add_fetch(&hca->lost_events, 1, __ATOMIC_RELAXED);
 		HCA_LOG(hca, WARNING, "[event-late] an event waited in EQ %u at 0x%x, and no interrupt told of it",
-			hca->async_eq->eqn, ci);
+			hca->async_eq->eqn, (uint32_t)ci);
 		take_events(hca);
 	}
 	__atomic_store_n(&ev->overdue, false, __ATOMIC_RELEASE);
@@ -290,7 +301,7 @@ void
 mlx4_events_check(struct mlx4_hca *hca)
 {
 	struct mlx4_events *ev = hca->events;
-	uint32_t ci;
+	uint64_t ci;
 
 	if (ev == NULL || !ev->running || hca->dead || !mlx4_eq_waits(hca->async_eq, &ci) ||
 	    __atomic_exchange_n(&ev->overdue, true, __ATOMIC_ACQUIRE))
@@ -299,6 +310,17 @@ mlx4_events_check(struct mlx4_hca *hca)
 	ev->overdue_turns = 0;
 	if (rte_eal_alarm_set(1, on_overdue, ev) != 0)
 		__atomic_store_n(&ev->overdue, false, __ATOMIC_RELEASE);
+}
+
+uint64_t
+mlx4_events_seq(struct mlx4_hca *hca)
+{
+	uint64_t ci = 0;
+
+	/* Where commands are polled for, nobody may have looked into the EQ since the last one. */
+	while (hca->events != NULL && mlx4_eq_waits(hca->async_eq, &ci))
+		mlx4_events_poll_cmd(hca);
+	return ci;
 }
 
 void
@@ -323,7 +345,7 @@ mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector, mlx4_cq_event_fn f
 	unsigned int i, n;
 
 	do {
-		n = mlx4_eq_take(hca->comp_eq[vector], eqe, TAKE_MAX, true);
+		n = mlx4_eq_take(hca->comp_eq[vector], eqe, TAKE_MAX, true, NULL);
 		for (i = 0; i < n; i++)
 			if (prm_get(eqe[i], MLX4_EQE_TYPE) == MLX4_EVENT_COMP)
 				fn(arg, prm_get(eqe[i], MLX4_EQE_CQN));

@@ -216,7 +216,13 @@ struct mlx4_numbers; /* allocator of object numbers */
 
 #define MLX4_OWN_VECTORS 32u /* of other processes */
 struct mlx4_hca;
-typedef void (*mlx4_event_fn)(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg);
+/* What the card told; seq counts them, in their order (mlx4_events_seq). */
+struct mlx4_async_event {
+	const uint8_t *eqe;
+	uint64_t seq;
+	uint8_t type;
+};
+typedef void (*mlx4_event_fn)(struct mlx4_hca *hca, unsigned int port, const struct mlx4_async_event *e, void *arg);
 /* Who uses a port. */
 enum mlx4_client { MLX4_CLIENT_ETH, MLX4_CLIENT_ROCE, MLX4_CLIENTS };
 struct mlx4_eth_args; /* of port/port.h */
@@ -296,6 +302,11 @@ struct mlx4_hca {
  * it may not be called from within that function.
  */
 void mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, enum mlx4_client client, mlx4_event_fn fn, void *arg);
+/*
+ * What the card has told until now has a seq below this, also where nobody heard of it yet; after a command, what it told before the
+ * command was done. So who took an object back, or reset it, knows which events are of its life before.
+ */
+uint64_t mlx4_events_seq(struct mlx4_hca *hca);
 /* The EQ's part of arming a receive interrupt: what is in the EQ is taken, each CQ's event told, the EQ re-armed. */
 typedef void (*mlx4_cq_event_fn)(void *arg, uint32_t cqn);
 void mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector, mlx4_cq_event_fn fn, void *arg);
@@ -555,24 +566,6 @@ int mlx4_wol_get(struct mlx4_hca *hca, unsigned int port, bool *on);
 int mlx4_wol_set(struct mlx4_hca *hca, unsigned int port, bool on);
 /* 0 nothing, MLX4_SENSE_IB, MLX4_SENSE_ETH. */
 int mlx4_port_sense(struct mlx4_hca *hca, unsigned int port, uint32_t *type);
-
-/* --- InfiniBand ports (port/ib.c) --- */
-/* Capabilities and INIT_PORT: the link trains, a subnet manager can do the rest. mlx4_port_close() is the reverse. */
-int mlx4_port_ib_up(struct mlx4_hca *hca, unsigned int port);
-int mlx4_port_ib_info(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_ib_info *info);
-/* The code of a path's rate (enum ibv_rate; 0: none), or the nearest below that the card knows. */
-uint8_t mlx4_port_ib_rate(const struct mlx4_hca *hca, uint8_t rate);
-int mlx4_port_ib_caps(struct mlx4_hca *hca, unsigned int port, uint32_t cap_mask);
-/* Any attribute of the port, MLX4_MAD_SIZE bytes. */
-int mlx4_port_ib_get(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad);
-/* The same of what not every firmware knows: -ENOTSUP, without a line. */
-int mlx4_port_ib_try(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad);
-/*
- * The firmware's answer to a datagram, MLX4_MAD_SIZE bytes each. from NULL: the host itself asks, and no key is asked for.
- * -EINVAL: the firmware calls it malformed.
- */
-int mlx4_port_ib_mad_ifc(struct mlx4_hca *hca, unsigned int port, const uint8_t *in, const struct mlx4_mad_from *from,
-			 uint8_t *out);
 
 /* --- steering (rule.c) --- */
 /*

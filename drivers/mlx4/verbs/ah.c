@@ -6,6 +6,7 @@
 
 #include <rte_malloc.h>
 
+#include "drivers/mlx4/hca/port/ib.h"
 #include "verbs.h"
 
 static void

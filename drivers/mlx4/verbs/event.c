@@ -13,24 +13,33 @@
 #include "verbs.h"
 
 static void
-qp_event(struct mlx4_roce *r, const uint8_t *eqe, enum ibv_event_type type)
+qp_event(struct mlx4_roce *r, const struct mlx4_async_event *e, enum ibv_event_type type)
 {
-	uint32_t qpn = prm_get(eqe, MLX4_EQE_QPN);
+	uint32_t qpn = prm_get(e->eqe, MLX4_EQE_QPN);
 	struct mlx4_roce_qp *q;
 
 	pthread_mutex_lock(&r->tables);
 	q = r->qp_of[qpn & (r->num_qps - 1)];
-	if (q != NULL && q->qpn == qpn) {
+	if (q != NULL && q->qpn == qpn && e->seq >= q->created_seq) {
 		bool error =
 			type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR || type == IBV_EVENT_QP_ACCESS_ERR;
-		enum ibv_qp_state s = q->q.v.state;
 
-		/* One that was reset meanwhile, and is on its way up again, has none of these errors; if it has, the card refuses to go on. */
-		if (error && s != IBV_QPS_RESET && s != IBV_QPS_INIT && s != IBV_QPS_RTR)
+		/* It may have been reset, and be on its way up again, before this thread came to its error. */
+		if (error && e->seq >= q->reset_seq && q->q.v.state != IBV_QPS_RESET)
 			q->q.v.state = IBV_QPS_ERR;
 		troce_async_event(r->dev, type, q);
 	}
 	pthread_mutex_unlock(&r->tables);
+}
+
+void
+mlx4_roce_qp_forget(struct mlx4_roce_qp *q)
+{
+	const uint64_t seq = mlx4_events_seq(q->home->hca);
+
+	pthread_mutex_lock(&q->home->tables);
+	q->reset_seq = seq;
+	pthread_mutex_unlock(&q->home->tables);
 }
 
 static void
@@ -98,17 +107,18 @@ manager_event(struct mlx4_roce *r, const uint8_t *eqe)
 }
 
 static void
-on_async(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg)
+on_async(struct mlx4_hca *hca, unsigned int port, const struct mlx4_async_event *e, void *arg)
 {
 	struct mlx4_roce *r = arg;
+	const uint8_t *eqe = e->eqe;
 
-	switch (type) {
-	case MLX4_EVENT_COMM_EST: qp_event(r, eqe, IBV_EVENT_COMM_EST); break;
-	case MLX4_EVENT_SQ_DRAINED: qp_event(r, eqe, IBV_EVENT_SQ_DRAINED); break;
-	case MLX4_EVENT_SRQ_LAST_WQE: qp_event(r, eqe, IBV_EVENT_QP_LAST_WQE_REACHED); break;
-	case MLX4_EVENT_WQ_CATAS: qp_event(r, eqe, IBV_EVENT_QP_FATAL); break;
-	case MLX4_EVENT_WQ_INVAL_REQ: qp_event(r, eqe, IBV_EVENT_QP_REQ_ERR); break;
-	case MLX4_EVENT_WQ_ACCESS: qp_event(r, eqe, IBV_EVENT_QP_ACCESS_ERR); break;
+	switch (e->type) {
+	case MLX4_EVENT_COMM_EST: qp_event(r, e, IBV_EVENT_COMM_EST); break;
+	case MLX4_EVENT_SQ_DRAINED: qp_event(r, e, IBV_EVENT_SQ_DRAINED); break;
+	case MLX4_EVENT_SRQ_LAST_WQE: qp_event(r, e, IBV_EVENT_QP_LAST_WQE_REACHED); break;
+	case MLX4_EVENT_WQ_CATAS: qp_event(r, e, IBV_EVENT_QP_FATAL); break;
+	case MLX4_EVENT_WQ_INVAL_REQ: qp_event(r, e, IBV_EVENT_QP_REQ_ERR); break;
+	case MLX4_EVENT_WQ_ACCESS: qp_event(r, e, IBV_EVENT_QP_ACCESS_ERR); break;
 	case MLX4_EVENT_SRQ_CATAS: srq_event(r, eqe, IBV_EVENT_SRQ_ERR); break;
 	case MLX4_EVENT_SRQ_LIMIT: srq_event(r, eqe, IBV_EVENT_SRQ_LIMIT_REACHED); break;
 	case MLX4_EVENT_CQ_ERROR: cq_error(r, eqe); break;

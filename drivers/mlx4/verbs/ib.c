@@ -13,6 +13,7 @@
 
 #include "ib_port.h"
 #include "mad.h"
+#include "drivers/mlx4/hca/port/ib.h"
 
 #define QP1_FIRST 2u /* in the block of special queue pairs, behind both QP0 */
 #define PKEY_DEFAULT 0xffffu

@@ -10,6 +10,7 @@
 #include "ib_prm.h"
 
 #include "ib_port.h"
+#include "drivers/mlx4/hca/port/ib.h"
 #include "drivers/mlx4/qos/qos.h"
 #include "verbs.h"
 

@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 #include <rte_vect.h>
 
+#include "drivers/mlx4/hca/port/ib.h"
 #include "verbs.h"
 
 #define LG_RQ_STRIDE_MIN 5u /* one entry of 16 bytes looks like no ring at all */
@@ -292,6 +293,7 @@ mlx4_roce_create_qp(struct troce_qp *qp)
 					 rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0);
 	rings_reset(q);
 	qp->v.qp_num = q->qpn;
+	q->created_seq = q->reset_seq = mlx4_events_seq(r->hca);
 	publish(q, q);
 	pthread_mutex_lock(&r->tables);
 	LIST_INSERT_HEAD(&r->qps, q, next);
@@ -564,6 +566,7 @@ mlx4_roce_modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mas
 		return mlx4_roce_errno(rc);
 	}
 	if (to == IBV_QPS_RESET) {
+		mlx4_roce_qp_forget(q);
 		cqs_clean(q);
 		rings_reset(q);
 	}

@@ -95,6 +95,8 @@ struct mlx4_roce_qp {
 	uint8_t *sq;
 	uint32_t uar, sq_cap, rq_cap; /* sq_cap, rq_cap: of sq_room and rq_room while posting is allowed */
 	bool live;                    /* the card has it */
+	/* Events before are of another one with its number; of its life before the last reset. Under the home's tables. */
+	uint64_t created_seq, reset_seq;
 	bool own_uar;
 	LIST_ENTRY(mlx4_roce_qp) next;
 	LIST_HEAD(, mlx4_roce_group) groups;
@@ -538,6 +540,8 @@ unsigned int mlx4_roce_progress(struct troce_dev *dev);
 /* --- event.c --- */
 int mlx4_roce_events_start(struct mlx4_roce *r);
 void mlx4_roce_events_stop(struct mlx4_roce *r);
+/* It was reset: what the card has told so far moves its state no more. */
+void mlx4_roce_qp_forget(struct mlx4_roce_qp *q);
 /* Nothing completes any more: posts are refused, polls flush, waiters are woken. */
 void mlx4_roce_dead(struct mlx4_roce *r);
 

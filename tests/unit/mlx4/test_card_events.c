@@ -23,18 +23,20 @@ static struct {
 	unsigned int heard[3][MLX4_CLIENTS]; /* by port and client */
 	unsigned int marks;
 	uint8_t type, eqe[MLX4_EQE_SIZE];
+	uint64_t seq;
 } told;
 
 static void
-on_event(struct mlx4_hca *h, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg)
+on_event(struct mlx4_hca *h, unsigned int port, const struct mlx4_async_event *e, void *arg)
 {
 	assert_ptr_equal(h, hca);
-	if (type == 0x1d && eqe[4] == MARK) {
+	if (e->type == 0x1d && e->eqe[4] == MARK) {
 		__atomic_add_fetch(&told.marks, (uintptr_t)arg == 1, __ATOMIC_RELEASE);
 		return;
 	}
-	told.type = type;
-	memcpy(told.eqe, eqe, sizeof(told.eqe));
+	told.type = e->type;
+	told.seq = e->seq;
+	memcpy(told.eqe, e->eqe, sizeof(told.eqe));
 	__atomic_add_fetch(&told.heard[port][(uintptr_t)arg], 1, __ATOMIC_RELEASE);
 }
 
@@ -75,7 +77,7 @@ teardown(void **state)
 
 /* The entry that is next, as the card writes it. */
 static void
-put(struct mlx4_eq *eq, uint32_t at, const uint8_t eqe[MLX4_EQE_SIZE])
+put(struct mlx4_eq *eq, uint64_t at, const uint8_t eqe[MLX4_EQE_SIZE])
 {
 	uint8_t *e = (uint8_t *)eq->buf.va + at % eq->entries * 32;
 
@@ -94,7 +96,7 @@ static void
 event(const uint8_t eqe[MLX4_EQE_SIZE])
 {
 	static const uint8_t mark[MLX4_EQE_SIZE] = {[1] = 0x1d, [4] = MARK, [7] = 1};
-	uint32_t at = hca->async_eq->ci;
+	uint64_t at = hca->async_eq->ci;
 	unsigned int before = told.marks;
 
 	put(hca->async_eq, at + 1, mark);
@@ -223,17 +225,36 @@ test_found_by_others(void **state)
 		rte_delay_us_sleep(50);
 	assert_int_equal(told.heard[1][0], 1);
 	assert_memory_equal(told.eqe, eqe, 31);
+	assert_int_equal(told.seq, 1); /* by its place in the EQ, not by the time */
+}
+
+/* What was written, and nobody has looked at, counts. */
+static void
+test_seq(void **state)
+{
+	uint8_t eqe[MLX4_EQE_SIZE] = {[1] = 0x09, [12] = 0x10};
+	uint64_t at;
+
+	assert_int_equal(mlx4_events_seq(hca), 0);
+	for (at = 0; at < 70; at++)
+		put(hca->async_eq, at, eqe);
+	assert_int_equal(mlx4_events_seq(hca), 70);
+	assert_int_equal(mlx4_events_seq(hca), 70);
+	while (__atomic_load_n(&told.heard[1][0], __ATOMIC_ACQUIRE) < 64)
+		rte_delay_us_sleep(50);
+	event(eqe);
+	assert_int_equal(told.seq, 70);
 }
 
 static sem_t answered;
 
 /* A program's function for links that wants a lock, which the thread that waits for a command has. */
 static void
-on_link(struct mlx4_hca *h, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg)
+on_link(struct mlx4_hca *h, unsigned int port, const struct mlx4_async_event *e, void *arg)
 {
 	while (sem_wait(&answered) != 0)
 		assert_int_equal(errno, EINTR);
-	on_event(h, port, type, eqe, arg);
+	on_event(h, port, e, arg);
 }
 
 /* The card wrote of a link and then of the command, before the interrupt thread looks. */
@@ -417,7 +438,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_events),      T(test_fatal),      T(test_watch),   T(test_found_by_others),
+		T(test_events),      T(test_fatal),      T(test_watch),   T(test_found_by_others),     T(test_seq),
 		T(test_completions), T(test_no_vectors), T(test_clients), T(test_command_behind_link),
 	};
 

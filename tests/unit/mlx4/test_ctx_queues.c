@@ -206,31 +206,31 @@ test_eq(void **state)
 	db = (volatile rte_be32_t *)(card.uar + 10 * 4096 + 0x800 + 2 * 8);
 	assert_ptr_equal(eq->db, db);
 	/* Nothing: no doorbell, unless one is asked for. */
-	assert_int_equal(mlx4_eq_take(eq, eqe, 4, false), 0);
+	assert_int_equal(mlx4_eq_take(eq, eqe, 4, false, NULL), 0);
 	assert_int_equal(*db, 0);
-	assert_int_equal(mlx4_eq_take(eq, eqe, 4, true), 0);
+	assert_int_equal(mlx4_eq_take(eq, eqe, 4, true, NULL), 0);
 	assert_int_equal(rte_be_to_cpu_32(*db), 0x80000000);
 	/* Entries in pass 0 have the bit clear, in pass 1 set. */
 	for (i = 0; i < 512; i++) {
 		uint8_t *e = ring + i % 256 * 32;
 
 		*db = 0;
-		assert_int_equal(mlx4_eq_take(eq, eqe, 4, false), 0);
+		assert_int_equal(mlx4_eq_take(eq, eqe, 4, false, NULL), 0);
 		memset(e, 0, 32);
 		e[0] = (uint8_t)i, e[30] = 0x77, e[31] = i < 256 ? 0x7f : 0x80;
-		assert_int_equal(mlx4_eq_take(eq, eqe, 4, false), 1);
+		assert_int_equal(mlx4_eq_take(eq, eqe, 4, false, NULL), 1);
 		assert_memory_equal(eqe[0], e, 32);
 		assert_int_equal(rte_be_to_cpu_32(*db), 0x80000000 | (i + 1));
 	}
 	/* As many as there is room for, the rest later. */
 	for (i = 0; i < 6; i++)
 		ring[i * 32 + 31] = 0;
-	assert_int_equal(mlx4_eq_take(eq, eqe, 4, false), 4);
-	assert_int_equal(mlx4_eq_take(eq, eqe, 4, false), 2);
+	assert_int_equal(mlx4_eq_take(eq, eqe, 4, false, NULL), 4);
+	assert_int_equal(mlx4_eq_take(eq, eqe, 4, false, NULL), 2);
 	/* The index has 24 bits in the doorbell. */
 	eq->ci = 0x1000000;
 	ring[31] = 0;
-	mlx4_eq_take(eq, eqe, 1, true);
+	mlx4_eq_take(eq, eqe, 1, true, NULL);
 	assert_int_equal(rte_be_to_cpu_32(*db), 0x80000001);
 	mlx4_eq_destroy(eq);
 	assert_int_equal(fake_last(&card, HW2SW_EQ)->in_modifier, 0x2a);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "fake_one.h"
+#include "drivers/mlx4/hca/port/ib.h"
 
 #define INIT_PORT 0x009
 #define SET_PORT 0x00c

@@ -260,8 +260,9 @@ card_says(uint16_t port, uint8_t type)
 {
 	struct mlx4_hca *hca = eth_of(port)->hca;
 	uint8_t eqe[32] = {0, type};
+	const struct mlx4_async_event e = {.eqe = eqe, .type = type};
 
-	hca->event[port][MLX4_CLIENT_ETH].fn(hca, port + 1u, type, eqe, hca->event[port][MLX4_CLIENT_ETH].arg);
+	hca->event[port][MLX4_CLIENT_ETH].fn(hca, port + 1u, &e, hca->event[port][MLX4_CLIENT_ETH].arg);
 }
 
 /* Who asked for it is told that the link changed, once a change; everybody that the card is gone. */

@@ -5,7 +5,11 @@
  * What the card tells of verbs objects, entry by entry of its event queue: which event the application gets, of which object,
  * and that nothing comes for numbers that are nobody's. And what a port that lost its card still does.
  */
+#include <errno.h>
 #include <poll.h>
+#include <semaphore.h>
+
+#include <rte_alarm.h>
 
 #include "card_trace.h"
 #include "ib_rig.h"
@@ -21,14 +25,23 @@
 
 /* As the event queue has it: a number at 4 (24 bits), the rest by rows. */
 static void
-tell(struct ibv_context *ctx, uint8_t type, uint8_t subtype, uint32_t number, uint32_t dword8, uint32_t dwordc)
+tell_of(struct ibv_context *ctx, uint64_t seq, uint8_t type, uint8_t subtype, uint32_t number, uint32_t dword8,
+	uint32_t dwordc)
 {
 	struct mlx4_roce *r = mlx4_roce_of(ctx);
 	rte_be32_t eqe[8] = {rte_cpu_to_be_32((uint32_t)type << 16 | subtype), rte_cpu_to_be_32(number),
 			     rte_cpu_to_be_32(dword8), rte_cpu_to_be_32(dwordc)};
+	const struct mlx4_async_event e = {.eqe = (const uint8_t *)eqe, .seq = seq, .type = type};
 
-	r->hca->event[r->port - 1][MLX4_CLIENT_ROCE].fn(r->hca, r->port, type, (const uint8_t *)eqe,
+	r->hca->event[r->port - 1][MLX4_CLIENT_ROCE].fn(r->hca, r->port, &e,
 							r->hca->event[r->port - 1][MLX4_CLIENT_ROCE].arg);
+}
+
+/* The card's newest event. */
+static void
+tell(struct ibv_context *ctx, uint8_t type, uint8_t subtype, uint32_t number, uint32_t dword8, uint32_t dwordc)
+{
+	tell_of(ctx, mlx4_events_seq(mlx4_roce_of(ctx)->hca), type, subtype, number, dword8, dwordc);
 }
 
 /* The only event that waits; no: none does. */
@@ -116,6 +129,96 @@ test_objects(void **state)
 	/* And types that nobody knows */
 	tell(rr_ctx[0], 0x0e, 0, number[OF_QP], 0, 0);
 	no_event(rr_ctx[0]);
+}
+
+/* An error of another queue pair, which had the number before, is nobody's; one of before a reset is told and changes nothing. */
+static void
+test_old(void **state)
+{
+	struct mlx4_hca *hca = mlx4_roce_of(rr_ctx[0])->hca;
+	struct rr_end a;
+	uint64_t seq;
+	unsigned int i;
+
+	rr_end(&a, 0);
+	seq = mlx4_events_seq(hca);
+	rr_qp(&a, IBV_QPT_RC, NULL);
+	tell_of(rr_ctx[0], seq - 1, 0x05, 0, a.qp->qp_num, 0, 0);
+	no_event(rr_ctx[0]);
+	rr_init(&a);
+	seq = mlx4_events_seq(hca);
+	for (i = 0; i < 2; i++) {
+		tell_of(rr_ctx[0], seq, 0x05, 0, a.qp->qp_num, 0, 0);
+		only_event(rr_ctx[0], IBV_EVENT_QP_FATAL, a.qp);
+		assert_int_equal(a.qp->state, i == 0 ? IBV_QPS_ERR : IBV_QPS_INIT);
+		rr_state(&a, IBV_QPS_RESET);
+		rr_init(&a);
+	}
+	rr_end_free(&a);
+}
+
+static sem_t stands, moves_on;
+
+static void
+stand_still(void *arg)
+{
+	sem_post(&stands);
+	while (sem_wait(&moves_on) != 0)
+		assert_int_equal(errno, EINTR);
+}
+
+/* With a key that is none of b's. */
+static void
+write_badly(struct rr_end *a, const struct rr_end *b)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)a->mem, .length = 8, .lkey = a->mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+
+	wr.wr.rdma.remote_addr = (uintptr_t)b->mem;
+	wr.wr.rdma.rkey = b->mr->rkey ^ 0x55;
+	assert_int_equal(rr_post(a, &wr), 0);
+	rr_run();
+	rr_expect(a, IBV_WC_REM_ACCESS_ERR, 0, 1);
+}
+
+/* The interrupt thread is busy when the card tells of an error: threads that wait for a command take it off the EQ, and it is heard late. */
+static void
+test_up_again(void **state)
+{
+	struct rr_end a, b;
+
+	assert_int_equal(sem_init(&stands, 0, 0), 0);
+	assert_int_equal(sem_init(&moves_on, 0, 0), 0);
+	rr_pair(&a, &b, IBV_QPT_RC, RR_IPV4_V2);
+	assert_int_equal(rte_eal_alarm_set(1, stand_still, NULL), 0);
+	while (sem_wait(&stands) != 0)
+		assert_int_equal(errno, EINTR);
+	write_badly(&a, &b);
+	assert_int_equal(b.qp->state, IBV_QPS_RTS);
+	rr_state(&a, IBV_QPS_RESET);
+	rr_state(&b, IBV_QPS_RESET);
+	rr_init(&a);
+	rr_init(&b);
+	rr_rtr(&a, &b, RR_IPV4_V2);
+	rr_rtr(&b, &a, RR_IPV4_V2);
+	rr_rts(&a);
+	rr_rts(&b);
+	sem_post(&moves_on);
+	rr_expect_event(1, IBV_EVENT_QP_ACCESS_ERR, b.qp);
+	assert_int_equal(b.qp->state, IBV_QPS_RTS);
+	assert_int_equal(rr_recv(&b, 7, 64), 0);
+	assert_int_equal(rr_send(&a, 2, 8, 0), 0);
+	rr_run();
+	rr_expect(&a, IBV_WC_SUCCESS, IBV_WC_SEND, 2);
+	rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_RECV, 7);
+	/* One of this life. */
+	write_badly(&a, &b);
+	rr_expect_event(1, IBV_EVENT_QP_ACCESS_ERR, b.qp);
+	assert_int_equal(b.qp->state, IBV_QPS_ERR);
+	rr_end_free(&a);
+	rr_end_free(&b);
+	sem_destroy(&moves_on);
+	sem_destroy(&stands);
 }
 
 static void
@@ -325,6 +428,8 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_objects),
+		TEST(test_old),
+		TEST(test_up_again),
 		TEST(test_port),
 		cmocka_unit_test_setup_teardown(test_manager, ir_setup_active, ir_teardown),
 		TEST(test_lost),

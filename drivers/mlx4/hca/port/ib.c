@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "drivers/mlx4/hca/core.h"
+#include "drivers/mlx4/hca/port/ib.h"
 
 #define VLS_MAX 8u
 #define MTU_4096 5u
