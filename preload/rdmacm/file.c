@@ -265,15 +265,6 @@ drop(int fd)
 		forget(p);
 }
 
-void
-file_closes(int fd)
-{
-	int state = enter();
-
-	drop(fd);
-	leave(state);
-}
-
 /* All with the lock, so that another thread finds it as it was, or finds it closed. */
 int
 file_close(int fd)
@@ -286,15 +277,37 @@ file_close(int fd)
 	return rc;
 }
 
-void
-file_copied(int fd, int to)
+/* to is a copy of fd now; the lock is held. */
+static void
+copied(int fd, int to)
 {
-	int state = enter();
 	struct channel *ch = channel_at(fd);
 
 	if (ch != NULL && ch->pid == getpid())
 		(void)remember(to, ch);
+	else
+		drop(to);
+}
+
+void
+file_copied(int fd, int to)
+{
+	int state = enter();
+
+	copied(fd, to);
 	leave(state);
+}
+
+int
+file_dup(int fd, int to, const int *flags)
+{
+	int state = enter(), rc = flags == NULL ? dup2(fd, to) : dup3(fd, to, *flags), err = errno;
+
+	if (rc >= 0 && fd != to)
+		copied(fd, to);
+	leave(state);
+	errno = err;
+	return rc;
 }
 
 void

@@ -176,24 +176,14 @@ int hook_dup2(int fd, int to) HOOK(dup2);
 int
 hook_dup2(int fd, int to)
 {
-	if (maybe(to) && fd != to && fcntl(fd, F_GETFD) >= 0)
-		file_closes(to);
-	to = NEXT(int (*)(int, int), "dup2")(fd, to);
-	if (maybe(fd) && to >= 0 && fd != to)
-		file_copied(fd, to);
-	return to;
+	return maybe(fd) || maybe(to) ? file_dup(fd, to, NULL) : NEXT(int (*)(int, int), "dup2")(fd, to);
 }
 
 int hook_dup3(int fd, int to, int flags) HOOK(dup3);
 int
 hook_dup3(int fd, int to, int flags)
 {
-	if (maybe(to) && fd != to && fcntl(fd, F_GETFD) >= 0)
-		file_closes(to);
-	to = NEXT(int (*)(int, int, int), "dup3")(fd, to, flags);
-	if (maybe(fd) && to >= 0)
-		file_copied(fd, to);
-	return to;
+	return maybe(fd) || maybe(to) ? file_dup(fd, to, &flags) : NEXT(int (*)(int, int, int), "dup3")(fd, to, flags);
 }
 
 /* Each argument that there may be is as wide as a pointer. */

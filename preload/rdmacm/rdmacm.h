@@ -38,12 +38,12 @@ struct file_channel {
 };
 /* The channel of a descriptor, if it is FILE_OURS. */
 enum file_kind file_of(int fd, struct file_channel *channel);
-/* Something else gets its number in this moment. */
-void file_closes(int fd);
 /* As close(2). */
 int file_close(int fd);
-/* to is a copy of fd now. */
+/* to, which was no descriptor before, is a copy of fd now. */
 void file_copied(int fd, int to);
+/* As dup3(2); flags NULL: as dup2(2). */
+int file_dup(int fd, int to, const int *flags);
 /* As fstat(2) of the kernel's device. */
 void file_stat(struct stat *st);
 /* Asks the owner. 0 or a positive errno. */

@@ -224,13 +224,22 @@ def older(fd, here, there):
 
 
 def closed_at_once():
-    """One thread asks for an event, another closes the channel: the first waits, as there is none, or hears that it came too late."""
-    heard = []
-    for _ in range(200):
-        fd = os.open(DEVICE, os.O_RDWR)
-        threading.Thread(target=lambda: heard.append(event(fd)), daemon=True).start()
-        os.close(fd)
-    case('closed-at-once', set(heard) - {-errno.EBADF}, set())
+    """
+    One thread asks for an event, another closes the channel, or has another file take its number (the end of a pipe that nobody writes
+    to): the first waits, as there is none, or hears that it came too late.
+    """
+    end, other = os.pipe()
+    for name, closes in (('closed-at-once', os.close), ('replaced-at-once', lambda fd: os.dup2(end, fd))):
+        heard, fds = [], []
+        for _ in range(200):
+            fds.append(os.open(DEVICE, os.O_RDWR))
+            threading.Thread(target=lambda fd=fds[-1]: heard.append(event(fd)), daemon=True).start()
+            closes(fds[-1])
+            if closes != os.close:
+                os.close(fds[-1])
+        case(name, {e if isinstance(e, int) else 'an event' for e in heard} - {-errno.EBADF}, set())
+    os.close(end)
+    os.close(other)
 
 
 def main():
