@@ -40,6 +40,15 @@ print(n, h.hexdigest(), flush=True)
 # Until the engine has ended, too: a kernel may end with its program.
 sys.stdin.read()
 '''
+# The last frame of a capture: TCP of nobody, to nobody.
+MARK, MARK_IP = b'nothing else is sent from here on', '192.0.2.1'
+MARKER = '''
+import socket, sys
+ip = bytes([0x45, 0, 0, 73, 0, 0, 0, 0, 1, 6, 0, 0]) + socket.inet_aton(sys.argv[3]) * 2
+with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+    s.bind((sys.argv[1], 0x0800))
+    s.send(bytes([255] * 6 + [2] * 6 + [8, 0]) + ip + bytes(12) + bytes([0x50, 0]) + bytes(6) + sys.argv[2].encode())
+'''
 
 
 def has_header(capture):
@@ -53,8 +62,10 @@ class Transfer:
     def __init__(self, mode, ours, theirs, *words, capture=None, there=SPACE, at=PEER, within=None):
         self.wrong, self.counters = None, {}
         data, expect = random.Random(ours + 1).randbytes(ours), random.Random(theirs + 2).randbytes(theirs)
-        engine = subprocess.Popen(['ip', 'netns', 'exec', SPACE, PROGRAM, TAP, OWN, at, mode, '5001', *words],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        stay, end = os.pipe()
+        engine = subprocess.Popen(['ip', 'netns', 'exec', SPACE, PROGRAM, TAP, OWN, at, mode, '5001', 'stay=%d' % stay, *words],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[stay])
+        os.close(stay)
         shark = linux = None
         try:
             first = engine.stderr.readline()
@@ -91,10 +102,15 @@ class Transfer:
             feeder.start()
             got = engine.stdout.read()
             feeder.join()
-            said = engine.stderr.read().decode()
+            said = engine.stderr.readline().decode()
             told = linux.communicate(timeout=150)[0].strip()
+            ends = shark is None or self.captured(capture)
+            os.close(end)
+            end = -1
             if engine.wait(60) != 0:
-                self.wrong = 'engine: %s; Linux: %s' % (said, told[-200:])
+                self.wrong = 'engine: %s; Linux: %s' % (said + engine.stderr.read().decode(), told[-200:])
+            elif not ends:
+                self.wrong = 'the last frame is not in the capture'
             elif got != expect:
                 self.wrong = 'the engine got %d octets of %d, the first %d alike' % (
                     len(got), len(expect), len(os.path.commonprefix([got, expect])))
@@ -107,13 +123,25 @@ class Transfer:
                 if p is not None and p.poll() is None:
                     p.kill()
                     p.wait()
+            if end >= 0:
+                os.close(end)
             if shark is not None:
                 shark.terminate()
                 shark.wait()
 
+    @staticmethod
+    def captured(capture):
+        """dumpcap writes what it has later, and nothing of what it has when it ends: wait for a frame behind all others."""
+        sh('ip', 'netns', 'exec', SPACE, sys.executable, '-c', MARKER, TAP, MARK.decode(), MARK_IP, check=True)
+
+        def marked():
+            with open(capture, 'rb') as f:
+                return MARK in f.read()
+        return tpmd.wait_until(marked)
+
 
 def frames_of(pcap, which, *fields):
-    """Lines of tshark, one for each frame that the filter takes."""
+    """Lines of tshark, one for each frame of a connection that the filter takes."""
     return subprocess.run(['tshark', '-r', pcap, '-o', 'tcp.check_checksum:TRUE', '-T', 'fields',
-                           *(x for f in ('frame.number', *fields) for x in ('-e', f)), '-Y', which],
+                           *(x for f in ('frame.number', *fields) for x in ('-e', f)), '-Y', '(%s) && ip.src != %s' % (which, MARK_IP)],
                           capture_output=True, text=True, check=True).stdout.splitlines()

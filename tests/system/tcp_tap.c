@@ -5,9 +5,11 @@
  * One connection of lib/tcp with a TAP as its wire: what comes by standard input is sent, what arrives goes to standard
  * output, and counters go to standard error at the end. The kernel at the other side of the TAP is the peer.
  *
- *   tcp_tap TAP OWN-IP PEER-IP listen|connect PORT [loss=N] [reorder=N] [mark=N] [mtu=N] [rcvbuf=N] [ecn=N] [NAME...]
+ *   tcp_tap TAP OWN-IP PEER-IP listen|connect PORT [loss=N] [reorder=N] [mark=N] [mtu=N] [rcvbuf=N] [ecn=N] [stay=FD]
+ *           [NAME...]
  *
  * loss, reorder, mark (by ECN): of 10000 frames, either way. NAME: no_sack, no_timestamps, no_wscale, reno, no_icmp (none arrives).
+ * stay: when all is told, the TAP stays until this descriptor ends.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -48,6 +50,7 @@ static struct {
 	uint16_t mtu;
 	uint32_t loss, reorder, mark;
 	bool no_icmp;
+	int stay;
 	uint64_t random;
 	struct rte_mempool *pool;
 	struct late late[2]; /* by direction: it goes behind the next frame */
@@ -219,6 +222,8 @@ read_words(int argc, char **argv, struct tcp_conf *conf)
 			w.mark = n;
 		} else if (strncmp(argv[i], "ecn=", 4) == 0) {
 			conf->ecn = (enum tcp_ecn)n;
+		} else if (strncmp(argv[i], "stay=", 5) == 0) {
+			w.stay = (int)n;
 		} else if (strcmp(argv[i], "no_icmp") == 0) {
 			w.no_icmp = true;
 		} else if (strncmp(argv[i], "mtu=", 4) == 0) {
@@ -426,6 +431,9 @@ main(int argc, char **argv)
 		wait_for(s, known ? c : NULL);
 	}
 	report(s, &info);
+	close(STDOUT_FILENO);
+	if (w.stay > 0 && read(w.stay, in, 1) != 0)
+		die("stay");
 	tcp_stack_destroy(s);
 	return 0;
 }
