@@ -104,7 +104,7 @@ class Transfer:
             feeder.join()
             said = engine.stderr.readline().decode()
             told = linux.communicate(timeout=150)[0].strip()
-            ends = shark is None or self.captured(capture)
+            ends = shark is None or engine.poll() is not None or self.captured(capture)
             os.close(end)
             end = -1
             if engine.wait(60) != 0:
