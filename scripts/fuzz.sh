@@ -28,7 +28,7 @@ mkdir -p "$corpus"
 one() { # target
 	local t=$1 log=$corpus/$1.log runs seconds=$seconds
 	# An input is a connection with threads and commands of its own, or one with its whole life.
-	case $t in share | tcp) [ "$seconds" -ge 20 ] || seconds=20 ;; esac
+	case $t in share | tcp) [ "$seconds" -ge 10 ] || seconds=10 ;; esac
 	[ -x "$build/tests/fuzz/fuzz_$t" ] || return 1
 	mkdir -p "$corpus/$t" "$corpus/found" "$corpus/seeds/$t"
 	if UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$build/tests/fuzz/fuzz_$t" -max_total_time="$seconds" \

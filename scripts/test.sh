@@ -372,7 +372,7 @@ suite_script() { # suite, seconds, argument...
 }
 suite_fuzz() { suite_script fuzz 1800 $fuzz_seconds; } # by hand it is longer
 suite_compat() {
-	[ -z "$fetch_pid" ] || wait "$fetch_pid"
+	[ -z "$fetch_pid" ] || wait "$fetch_pid" 2>/dev/null # the shell may have forgotten one that ended long ago
 	suite_script compat 1800
 }
 # By itself: it takes all CPUs, and the other suites wait for guests, threads and timers.

@@ -12,7 +12,6 @@
 
 #define DEATH_MS 200u /* how long a command is waited for that a dead card never answers */
 
-#define POOL_SIZE 32767
 #define LARGE_POOL_SIZE 1023
 #define LARGE_ROOM (10 * 1024 + RTE_PKTMBUF_HEADROOM)
 #define RUN_BUDGET 64
@@ -116,13 +115,15 @@ rig_run(uint16_t port)
 	assert_true(i < RUN_MAX);
 }
 
+unsigned int rig_mbufs = 8191;
+
 struct rte_mempool *
 rig_pool(void)
 {
 	static struct rte_mempool *mp;
 
 	if (mp == NULL)
-		mp = rte_pktmbuf_pool_create("rig", POOL_SIZE, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+		mp = rte_pktmbuf_pool_create("rig", rig_mbufs, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	assert_non_null(mp);
 	return mp;
 }

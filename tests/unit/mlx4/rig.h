@@ -49,6 +49,8 @@ void rig_kill_card(enum tp_fault kind);
 /* Moves the stepped card of a port until it is idle. */
 void rig_run(uint16_t port);
 
+/* How many rig_pool() has, when set before EAL starts: each is touched as it is made, which most programs need not wait for. */
+extern unsigned int rig_mbufs;
 struct rte_mempool *rig_pool(void);       /* 2 KiB mbufs */
 struct rte_mempool *rig_large_pool(void); /* 10 KiB mbufs */
 

@@ -512,6 +512,7 @@ main(void)
 		T(test_stall_refused, setup_small_buffer),
 	};
 
+	rig_mbufs = 32767;
 	if (rig_eal("mlx4dl", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -559,6 +559,7 @@ main(void)
 		T(test_timestamps),   T(test_interrupts),   T(test_stop_behind_a_doorbell),
 	};
 
+	rig_mbufs = 32767;
 	if (rig_eal("mlx4que", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
