@@ -178,6 +178,19 @@ test_start_fails(void **state)
 
 /* --- counters -------------------------------------------------------------------------------------------------------- */
 
+/* The peer's packet goes to the pair's new address: until the peer has heard of that it drops them. */
+static bool
+peer_reaches(void *m)
+{
+	const uint64_t dropped = rig_xstat(peer, "drop_tx_no_neighbour");
+	struct rte_mbuf *heard;
+
+	while (rte_eth_rx_burst(peer, 0, &heard, 1) == 1)
+		rte_pktmbuf_free(heard);
+	pr_send(peer, 0, rte_pktmbuf_copy(m, rig_pool(), 0, UINT32_MAX));
+	return rig_xstat(peer, "drop_tx_no_neighbour") == dropped;
+}
+
 static void
 test_counters(void **state)
 {
@@ -187,6 +200,7 @@ test_counters(void **state)
 	struct tp_ipoib_totals before, t;
 	uint64_t announcements;
 	struct rte_eth_stats st;
+	struct rte_mbuf *m;
 	unsigned int k;
 
 	pair_all_up(2);
@@ -198,8 +212,10 @@ test_counters(void **state)
 		assert_int_equal(rig_xstat(pair, names[k]), 0);
 	assert_int_equal(tp_ipoib_totals_get(pair, &before), 0);
 	assert_true(before.tx_packets >= 2 && before.rx_packets >= 2);
-	for (k = 0; k < 3; k++)
+	for (k = 0; k < 3; k++) {
 		pr_send(pair, 1, pr_udp(&mac, &at_pair, IP_A, IP_B, 100));
+		rte_pktmbuf_free(pr_take(peer, RTE_ETHER_TYPE_IPV4, NULL));
+	}
 	pair_make_active(1);
 	/* The control thread asks for the path and sends the first one there. */
 	for (k = 0; k < 4; k++) {
@@ -218,7 +234,9 @@ test_counters(void **state)
 	assert_in_range(t.tx_packets - before.tx_packets, 7 + announcements, 7 + pair_info().announced);
 	assert_int_equal(t.rx_packets, before.rx_packets);
 	assert_int_equal(t.tx_errors, before.tx_errors + 1);
-	pr_send(peer, 0, pr_udp(&peer_mac, &backup_mac, IP_B, IP_A, 90));
+	m = pr_udp(&peer_mac, &backup_mac, IP_B, IP_A, 90);
+	pr_until(peer_reaches, m, "the peer knows where the pair is");
+	rte_pktmbuf_free(m);
 	pr_expect(pair, &at_pair, &mac, IP_B, IP_A, 90);
 	/* Hosts were asked to report their groups, too. */
 	assert_int_equal(rte_eth_stats_get(pair, &st), 0);
