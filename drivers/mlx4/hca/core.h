@@ -159,11 +159,11 @@ int mlx4_eq_create(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_
 /* Each entry interrupts, whether those before it were read or not: it is never armed, and may overrun [CP 5.1]. */
 int mlx4_eq_create_always(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, struct mlx4_eq **out);
 void mlx4_eq_destroy(struct mlx4_eq *eq);
-/* An entry is there that nobody has taken; *ci: its number, from 0 on; without one the next's. */
+/* An entry is there that nobody has taken. *ci: the number of the next entry, counted from 0, whether it is there or not. */
 bool mlx4_eq_waits(struct mlx4_eq *eq, uint64_t *ci);
 /*
- * Copies up to n entries out and tells the card, which arms the EQ; arm: even when there was none. Returns how many; *ci: the number
- * of the first, from 0 on; NULL: it does not matter.
+ * Copies up to n entries out and tells the card, which arms the EQ; arm: even when there was none. Returns how many. *ci: the
+ * number of the first, counted from 0; NULL: it is not wanted.
  */
 unsigned int mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, bool arm, uint64_t *ci);
 

@@ -216,7 +216,7 @@ struct mlx4_numbers; /* allocator of object numbers */
 
 #define MLX4_OWN_VECTORS 32u /* of other processes */
 struct mlx4_hca;
-/* What the card told; seq counts them, in their order (mlx4_events_seq). */
+/* An entry of the asynchronous EQ; seq: its number there, counted from 0. An event of the driver's own has none. */
 struct mlx4_async_event {
 	const uint8_t *eqe;
 	uint64_t seq;
@@ -303,8 +303,8 @@ struct mlx4_hca {
  */
 void mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, enum mlx4_client client, mlx4_event_fn fn, void *arg);
 /*
- * What the card has told until now has a seq below this, also where nobody heard of it yet; after a command, what it told before the
- * command was done. So who took an object back, or reset it, knows which events are of its life before.
+ * The seq of the card's next event. Each event that the card wrote before the last command of this thread was done has a lower one,
+ * even if no function was called for it yet. So who resets an object knows later which of its events are of the time before.
  */
 uint64_t mlx4_events_seq(struct mlx4_hca *hca);
 /* The EQ's part of arming a receive interrupt: what is in the EQ is taken, each CQ's event told, the EQ re-armed. */

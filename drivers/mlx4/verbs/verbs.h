@@ -95,7 +95,10 @@ struct mlx4_roce_qp {
 	uint8_t *sq;
 	uint32_t uar, sq_cap, rq_cap; /* sq_cap, rq_cap: of sq_room and rq_room while posting is allowed */
 	bool live;                    /* the card has it */
-	/* Events before are of another one with its number; of its life before the last reset. Under the home's tables. */
+	/*
+	 * An event with a seq below created_seq is of an earlier queue pair that had this number, one below reset_seq is of the time
+	 * before the last reset. The lock is that of the home's tables.
+	 */
 	uint64_t created_seq, reset_seq;
 	bool own_uar;
 	LIST_ENTRY(mlx4_roce_qp) next;
