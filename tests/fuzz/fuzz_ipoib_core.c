@@ -18,6 +18,7 @@
 #include "lib/ipoib/iface/carry.h"
 #include "lib/ipoib/iface/conn.h"
 #include "lib/ipoib/iface/view.h"
+#include "tests/unit/lcores.h"
 
 #define MBUFS 1023
 #define PEERS 4
@@ -498,7 +499,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	char *eal[] = {
 		(char *)(uintptr_t) "fuzz",     (char *)(uintptr_t) "--no-huge",   (char *)(uintptr_t) "-m",
 		(char *)(uintptr_t) "64",       (char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci", (char *)(uintptr_t) "--lcores",    (char *)(uintptr_t) "0@0"};
+		(char *)(uintptr_t) "--no-pci", (char *)(uintptr_t) "--lcores",    unit_lcores("0")};
 
 	(void)argc, (void)argv;
 	MUST(rte_eal_init(RTE_DIM(eal), eal) >= 0);

@@ -63,7 +63,7 @@ begin(void)
 	char dir[] = "/tmp/fuzz-share.XXXXXX";
 	int rc;
 
-	assert_true(rig_eal("fuzz_share", "0@0") >= 0);
+	assert_true(rig_eal("fuzz_share", "0") >= 0);
 	rr_open("", NULL);
 	assert_non_null(mkdtemp(dir));
 	snprintf(where.sun_path, sizeof(where.sun_path), "%s/share", dir);

@@ -17,6 +17,7 @@
 
 #include "bytes.h"
 #include "lib/udp/udp_priv.h"
+#include "tests/unit/lcores.h"
 
 #define MBUFS 511
 #define SOCKS 6
@@ -293,7 +294,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	char *eal[] = {
 		(char *)(uintptr_t) "fuzz",     (char *)(uintptr_t) "--no-huge",   (char *)(uintptr_t) "-m",
 		(char *)(uintptr_t) "64",       (char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci", (char *)(uintptr_t) "--lcores",    (char *)(uintptr_t) "0@0"};
+		(char *)(uintptr_t) "--no-pci", (char *)(uintptr_t) "--lcores",    unit_lcores("0")};
 
 	(void)argc, (void)argv;
 	MUST(rte_eal_init(RTE_DIM(eal), eal) >= 0);

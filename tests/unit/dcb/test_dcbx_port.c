@@ -18,6 +18,7 @@
 #include <rte_errno.h>
 
 #include "tp_dcbx_port.h"
+#include "tests/unit/lcores.h"
 
 #define BURST 16
 #define INTERVAL_S 20 /* not the default, 30 */
@@ -414,7 +415,7 @@ setup(void **state)
 			(char *)(uintptr_t) "--no-telemetry",
 			(char *)(uintptr_t) "--no-pci",
 			(char *)(uintptr_t) "--lcores",
-			(char *)(uintptr_t) "0@0",
+			unit_lcores("0"),
 			(char *)(uintptr_t) "--log-level=*:error",
 			(char *)(uintptr_t) "--vdev=net_ring0"};
 	const struct rte_eth_conf conf = {.link_speeds = 0};

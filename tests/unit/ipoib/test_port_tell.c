@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "port_rig.h"
+#include "tests/unit/lcores.h"
 #include "tests/unit/telemetry_client.h"
 
 #define IP_A PR_IP_A
@@ -107,9 +108,9 @@ test_pair(void **state)
 int
 main(void)
 {
-	static char arg[][32] = {"test",        "--no-huge", "-m", "512", "--no-pci", "--file-prefix=ipoib_port_tell",
-				 "--lcores=0@0"};
-	char *eal[RTE_DIM(arg) + 1] = {NULL};
+	static char arg[][32] = {"test",    "--no-huge", "-m", "512", "--no-pci", "--file-prefix=ipoib_port_tell",
+				 "--lcores"};
+	char *eal[RTE_DIM(arg) + 2] = {NULL};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_pair),
@@ -119,7 +120,8 @@ main(void)
 
 	for (i = 0; i < RTE_DIM(arg); i++)
 		eal[i] = arg[i];
-	if (rte_eal_init((int)RTE_DIM(arg), eal) < 0)
+	eal[i++] = unit_lcores("0");
+	if (rte_eal_init((int)i, eal) < 0)
 		return 1;
 	rc = cmocka_run_group_tests_name("ipoib-port_tell", tests, tell_dial, tell_hang_up);
 	rte_eal_cleanup(); /* the socket goes */

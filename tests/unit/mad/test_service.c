@@ -21,6 +21,7 @@
 #include "lib/mad/service/service_priv.h"
 #include "tp_mad_port.h"
 #include "tp_roce.h"
+#include "tests/unit/lcores.h"
 
 #define NS_100_MS 100000000ull
 
@@ -553,7 +554,7 @@ main(void)
 	char *argv[] = {
 		(char *)(uintptr_t) "test",     (char *)(uintptr_t) "--no-huge",   (char *)(uintptr_t) "-m",
 		(char *)(uintptr_t) "16",       (char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci", (char *)(uintptr_t) "--lcores",    (char *)(uintptr_t) "0@0"};
+		(char *)(uintptr_t) "--no-pci", (char *)(uintptr_t) "--lcores",    unit_lcores("0")};
 #define T(f) cmocka_unit_test_setup_teardown(f, port_up, port_down)
 	const struct CMUnitTest tests[] = {
 		T(described_to_programs), T(rates),         T(the_firmwares_word),

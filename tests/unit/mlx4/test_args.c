@@ -462,7 +462,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_of_a_card),
 	};
 
-	if (rig_eal("mlx4_args", "0@0") < 0)
+	if (rig_eal("mlx4_args", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

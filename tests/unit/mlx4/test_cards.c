@@ -535,7 +535,7 @@ main(void)
 	};
 
 	/* They float over the CPUs, of which there may be less. */
-	if (rig_eal("mlx4crd", "(0-2)@(0-1)") < 0)
+	if (rig_eal("mlx4crd", "(0-2)") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include <rte_malloc.h>
 
 #include "mlx4_prm_cmd.h"
+#include "rig.h"
 #include "rte_pmd_mlx4.h"
 
 #define DEV "net_mlx4_model0"
@@ -209,20 +210,13 @@ test_same_guid(void **state)
 int
 main(void)
 {
-	static char arg[][24] = {
-		"test_control",          "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
-		"--file-prefix=mlx4ctl", "-l",        "0"};
-	char *argv[RTE_DIM(arg) + 1] = {NULL};
-	unsigned int i;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bring_up), cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_firmware), cmocka_unit_test(test_same_guid),
 		cmocka_unit_test(test_timeouts), cmocka_unit_test(test_each_command_refused),
 	};
 
-	for (i = 0; i < RTE_DIM(arg); i++)
-		argv[i] = arg[i];
-	if (rte_eal_init((int)RTE_DIM(arg), argv) < 0)
+	if (rig_eal("mlx4ctl", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_vlan_offloads), cmocka_unit_test(test_queue_info)};
 
-	if (rig_eal("mlx4_eth_ends", "0@0") < 0)
+	if (rig_eal("mlx4_eth_ends", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests_name("eth_ends", tests, NULL, NULL);
 }

@@ -166,7 +166,7 @@ main(void)
 		cmocka_unit_test(test_packet_direct),
 	};
 
-	if (rig_eal("ut-fw-needs", "0@0") < 0)
+	if (rig_eal("ut-fw-needs", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests_name("mlx4-fw-needs", tests, NULL, NULL);
 }

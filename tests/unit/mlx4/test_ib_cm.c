@@ -438,7 +438,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 	};
 
-	if (rig_eal("ut-ib-cm", "0@0") < 0)
+	if (rig_eal("ut-ib-cm", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -192,7 +192,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_buffer_is_missing, setup, teardown),
 	};
 
-	if (rig_eal("ut-ib-counts", "0@0") < 0)
+	if (rig_eal("ut-ib-counts", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests_name("mlx4-ib-counts", tests, NULL, NULL);
 }

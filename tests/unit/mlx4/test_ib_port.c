@@ -476,7 +476,7 @@ main(void)
 		cmocka_unit_test(test_ethernet),
 	};
 
-	if (rig_eal("ut-ib-port", "0@0") < 0)
+	if (rig_eal("ut-ib-port", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests_name("mlx4-ib-port", tests, NULL, NULL);
 }

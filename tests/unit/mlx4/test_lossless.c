@@ -285,7 +285,7 @@ main(int argc, char **argv)
 					   cmocka_unit_test(test_lossy)};
 	const struct CMUnitTest real[] = {cmocka_unit_test(test_real_time)};
 
-	if (rig_eal("test_lossless", "0@0") < 0)
+	if (rig_eal("test_lossless", "0") < 0)
 		return 1;
 	if (argc > 1 && strcmp(argv[1], "real") == 0)
 		return cmocka_run_group_tests(real, NULL, NULL);

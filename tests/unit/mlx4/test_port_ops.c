@@ -574,7 +574,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_strip),
 	};
 
-	if (rig_eal("mlx4_port_ops", "0@0") < 0)
+	if (rig_eal("mlx4_port_ops", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -291,7 +291,7 @@ main(void)
 		cmocka_unit_test(test_roce_off), cmocka_unit_test(test_once),    cmocka_unit_test(test_carries),
 	};
 
-	if (rig_eal("ut-port-type", "0@0") < 0)
+	if (rig_eal("ut-port-type", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests_name("mlx4-port-type", tests, NULL, NULL);
 }

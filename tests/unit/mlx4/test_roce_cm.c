@@ -330,7 +330,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
 	};
 
-	if (rig_eal("mlx4_roce_cm", "0@0") < 0)
+	if (rig_eal("mlx4_roce_cm", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests_name("roce_cm", tests, NULL, NULL);
 }

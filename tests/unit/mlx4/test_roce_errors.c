@@ -430,7 +430,7 @@ main(int argc, char **argv)
 		TEST(test_retries),     cmocka_unit_test_setup_teardown(test_overrun, rr_setup, teardown_overrun),
 	};
 
-	if (rig_eal("mlx4_roce_errors", "0@0") < 0)
+	if (rig_eal("mlx4_roce_errors", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -354,7 +354,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {TEST(test_lengths), TEST(test_lists), TEST(test_alike), TEST(test_narrow),
 					   TEST(test_refused)};
 
-	if (rig_eal("mlx4_roce_fast", "0@0") < 0)
+	if (rig_eal("mlx4_roce_fast", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -184,7 +184,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_address, rr_setup, rr_teardown),
 	};
 
-	if (rig_eal("mlx4_roce_guest", "0@0") < 0)
+	if (rig_eal("mlx4_roce_guest", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests_name("roce_guest", tests, NULL, NULL);
 }

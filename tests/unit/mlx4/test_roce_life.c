@@ -592,7 +592,7 @@ main(int argc, char **argv)
 		TEST(test_refused_commands),
 	};
 
-	if (rig_eal("mlx4_roce_life", "0@0") < 0)
+	if (rig_eal("mlx4_roce_life", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

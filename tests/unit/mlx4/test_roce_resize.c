@@ -199,7 +199,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {TEST(test_sizes), TEST(test_too_small), TEST(test_armed), TEST(test_reset)};
 
-	if (rig_eal("mlx4_roce_resize", "0@0") < 0)
+	if (rig_eal("mlx4_roce_resize", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -128,7 +128,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {TEST(test_runs), TEST(test_shared_runs)};
 
-	if (rig_eal("mlx4_roce_runs", "0@0") < 0)
+	if (rig_eal("mlx4_roce_runs", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

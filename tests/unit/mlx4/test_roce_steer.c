@@ -200,7 +200,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_rules_refused, rr_setup, rr_teardown),
 	};
 
-	if (rig_eal("mlx4_roce_steer", "0@0") < 0)
+	if (rig_eal("mlx4_roce_steer", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -382,7 +382,7 @@ main(void)
 		TEST(test_fast_reg),     TEST(test_fast_reg_refused), TEST(test_changed_region),
 	};
 
-	if (rig_eal("mlx4_roce_windows", "0@0") < 0)
+	if (rig_eal("mlx4_roce_windows", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

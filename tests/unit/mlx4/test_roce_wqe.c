@@ -365,7 +365,7 @@ main(int argc, char **argv)
 		TEST(test_inline),   TEST(test_receives), TEST(test_shared_receives),
 	};
 
-	if (rig_eal("mlx4_roce_wqe", "0@0") < 0)
+	if (rig_eal("mlx4_roce_wqe", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

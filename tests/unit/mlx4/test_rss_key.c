@@ -220,7 +220,7 @@ main(void)
 		cmocka_unit_test(test_lengths),
 	};
 
-	if (rig_eal("ut-rss-key", "0@0") < 0)
+	if (rig_eal("ut-rss-key", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests_name("mlx4-rss-key", tests, NULL, NULL);
 }

@@ -565,7 +565,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup(test_seat, setup),
 	};
 
-	if (rig_eal("mlx4_second", "0@0") < 0)
+	if (rig_eal("mlx4_second", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

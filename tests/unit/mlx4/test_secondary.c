@@ -128,7 +128,7 @@ main(void)
 		cmocka_unit_test(test_burst_waited_for),
 	};
 
-	if (rig_eal("mlx4sec", "0@0") < 0)
+	if (rig_eal("mlx4sec", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,7 +188,7 @@ main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {T(test_ets), T(test_strict), T(test_rate), T(test_counters)};
 
-	if (rig_eal("test_shares", "0@0") < 0)
+	if (rig_eal("test_shares", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -382,7 +382,7 @@ main(void)
 		cmocka_unit_test(test_deadlock_monitor),
 	};
 
-	if (rig_eal("test_storm", "0@0") < 0)
+	if (rig_eal("test_storm", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_queue.h"
 #include "roce_rig.h"
+#include "tests/unit/lcores.h"
 #include "tests/unit/telemetry_client.h"
 
 static void
@@ -350,9 +351,8 @@ test_queue_totals(void **state)
 int
 main(int argc, char **argv)
 {
-	static char arg[][24] = {"test",        "--no-huge", "-m", "512", "--no-pci", "--file-prefix=mlx4_tell",
-				 "--lcores=0@0"};
-	char *eal[RTE_DIM(arg) + 1] = {NULL};
+	static char arg[][24] = {"test", "--no-huge", "-m", "512", "--no-pci", "--file-prefix=mlx4_tell", "--lcores"};
+	char *eal[RTE_DIM(arg) + 2] = {NULL};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),   cmocka_unit_test(test_parameters),
 		cmocka_unit_test(test_info),   cmocka_unit_test(test_gids),
@@ -365,7 +365,8 @@ main(int argc, char **argv)
 
 	for (i = 0; i < RTE_DIM(arg); i++)
 		eal[i] = arg[i];
-	if (rte_eal_init((int)RTE_DIM(arg), eal) < 0)
+	eal[i++] = unit_lcores("0");
+	if (rte_eal_init((int)i, eal) < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

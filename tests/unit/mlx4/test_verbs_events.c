@@ -436,7 +436,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup(test_detached, rr_setup),
 	};
 
-	if (rig_eal("mlx4_verbs_events", "0@0") < 0)
+	if (rig_eal("mlx4_verbs_events", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -243,7 +243,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_infiniband_packets, ir_setup_active, ir_teardown),
 	};
 
-	if (rig_eal("mlx4_verbs_mads", "0@0") < 0)
+	if (rig_eal("mlx4_verbs_mads", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -446,7 +446,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_given_back),
 	};
 
-	if (rig_eal("mlx4_verbs_port", "0@0") < 0)
+	if (rig_eal("mlx4_verbs_port", "0") < 0)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

@@ -10,6 +10,7 @@
 
 #include "drivers/packet/packet.h"
 #include "rows.h"
+#include "tests/unit/lcores.h"
 
 #define ROOM 4400u /* of a buffer */
 #define BURST 7u
@@ -481,13 +482,15 @@ main(void)
 		TEST(left_sums),      TEST(peers),          TEST(older_kernel), TEST(full),
 		TEST(no_buffers),     TEST(pieces),         TEST(arguments),
 	};
-	static char words[] = "packet\0--no-huge\0--no-shconf\0--no-telemetry\0--no-pci\0--lcores\0000@0\0-m\00064\0--"
+	static char words[] = "packet\0--no-huge\0--no-shconf\0--no-telemetry\0--no-pci\0-m\00064\0--"
 			      "log-level=alert\0";
 	char *argv[16];
 	int argc = 0;
 
 	for (char *w = words; *w != '\0'; w += strlen(w) + 1)
 		argv[argc++] = w;
+	argv[argc++] = (char *)(uintptr_t) "--lcores";
+	argv[argc++] = unit_lcores("0");
 	if (rte_eal_init(argc, argv) < 0)
 		return 1;
 	pool = rte_pktmbuf_pool_create("packet", 1023, 0, 0, RTE_PKTMBUF_HEADROOM + ROOM, SOCKET_ID_ANY);

@@ -12,6 +12,7 @@
 
 #include "lib/roce/rdma/cm_port.h"
 #include "fake.h"
+#include "tests/unit/lcores.h"
 
 struct fake fake;
 uint16_t fake_port, fake_port2;
@@ -425,8 +426,8 @@ fake_eal(const char *telemetry)
 				     "64",
 				     "--no-shconf",
 				     "--no-pci",
-				     "-l",
-				     "0",
+				     "--lcores",
+				     unit_lcores("0"),
 				     "--vdev=net_null0",
 				     "--vdev=net_null1",
 				     "--log-level=lib.roce:debug",

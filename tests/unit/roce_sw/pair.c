@@ -14,6 +14,7 @@
 #include <rte_random.h>
 
 #include "pair.h"
+#include "tests/unit/lcores.h"
 
 #define RING 4096u
 #define RUN_STEPS 64u
@@ -74,7 +75,7 @@ ring(const char *way, unsigned int i, unsigned int q)
 static void
 eal(void)
 {
-	static char words[] = "roce_sw\0--no-huge\0--no-shconf\0--no-telemetry\0--no-pci\0--lcores\0000@0\0-m\0";
+	static char words[] = "roce_sw\0--no-huge\0--no-shconf\0--no-telemetry\0--no-pci\0-m\0";
 	char prefix[64], mb[16], *argv[16];
 	int argc = 0;
 
@@ -85,6 +86,8 @@ eal(void)
 	for (char *w = words; *w != '\0'; w += strlen(w) + 1)
 		argv[argc++] = w;
 	argv[argc++] = mb;
+	argv[argc++] = (char *)(uintptr_t) "--lcores";
+	argv[argc++] = unit_lcores("0");
 	argv[argc++] = prefix;
 	assert_true(rte_eal_init(argc, argv) >= 0);
 	pool = rte_pktmbuf_pool_create("wire", 8191, 0, 0, 8192, SOCKET_ID_ANY);

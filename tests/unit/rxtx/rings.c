@@ -6,6 +6,7 @@
 #include <rte_eal.h>
 
 #include "rings.h"
+#include "tests/unit/lcores.h"
 
 int mlx4_logtype;
 int
@@ -28,8 +29,8 @@ rings_eal(void)
 			(char *)(uintptr_t) "64",
 			(char *)(uintptr_t) "--no-pci",
 			(char *)(uintptr_t) "--no-shconf",
-			(char *)(uintptr_t) "-l",
-			(char *)(uintptr_t) "0",
+			(char *)(uintptr_t) "--lcores",
+			unit_lcores("0"),
 			(char *)(uintptr_t) "--log-level",
 			(char *)(uintptr_t) "lib.eal:error",
 			(char *)(uintptr_t) "--no-telemetry"};

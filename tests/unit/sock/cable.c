@@ -12,6 +12,7 @@
 #include <rte_tcp.h>
 
 #include "cable.h"
+#include "tests/unit/lcores.h"
 
 #define WIRE 1024u
 
@@ -231,11 +232,16 @@ int
 cable_begin(unsigned int ends, const uint8_t *addr)
 {
 	char *eal[] = {
-		(char *)(uintptr_t) "sock",        (char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "-m",          (char *)(uintptr_t) "64",
-		(char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",    (char *)(uintptr_t) "--lcores",
-		(char *)(uintptr_t) "0@0",         (char *)(uintptr_t) "--log-level=error",
+		(char *)(uintptr_t) "sock",
+		(char *)(uintptr_t) "--no-huge",
+		(char *)(uintptr_t) "-m",
+		(char *)(uintptr_t) "64",
+		(char *)(uintptr_t) "--no-shconf",
+		(char *)(uintptr_t) "--no-telemetry",
+		(char *)(uintptr_t) "--no-pci",
+		(char *)(uintptr_t) "--lcores",
+		unit_lcores("0"),
+		(char *)(uintptr_t) "--log-level=error",
 	};
 	int err = 0;
 

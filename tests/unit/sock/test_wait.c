@@ -17,6 +17,7 @@
 #include <rte_eal.h>
 
 #include "lib/sock/sock.h"
+#include "tests/unit/lcores.h"
 
 /* Longer than any test, and so is the quarter of it in which others may have the CPU: what is looked for is found by count. */
 #define SPIN_US 1000000u
@@ -222,11 +223,16 @@ int
 main(void)
 {
 	char *eal[] = {
-		(char *)(uintptr_t) "sock",        (char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "-m",          (char *)(uintptr_t) "64",
-		(char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",    (char *)(uintptr_t) "--lcores",
-		(char *)(uintptr_t) "0@0",         (char *)(uintptr_t) "--log-level=error",
+		(char *)(uintptr_t) "sock",
+		(char *)(uintptr_t) "--no-huge",
+		(char *)(uintptr_t) "-m",
+		(char *)(uintptr_t) "64",
+		(char *)(uintptr_t) "--no-shconf",
+		(char *)(uintptr_t) "--no-telemetry",
+		(char *)(uintptr_t) "--no-pci",
+		(char *)(uintptr_t) "--lcores",
+		unit_lcores("0"),
+		(char *)(uintptr_t) "--log-level=error",
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_found_by_looking),

@@ -14,6 +14,7 @@
 #include "path.h"
 #include "rig.h"
 #include "watch.h"
+#include "tests/unit/lcores.h"
 
 #define TX_MBUFS 8191u
 #define RX_MBUFS 8191u
@@ -25,11 +26,16 @@ void
 rig_init(void)
 {
 	char *eal[] = {
-		(char *)(uintptr_t) "tcp",         (char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "-m",          (char *)(uintptr_t) "128",
-		(char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",    (char *)(uintptr_t) "--lcores",
-		(char *)(uintptr_t) "0@0",         (char *)(uintptr_t) "--log-level=error",
+		(char *)(uintptr_t) "tcp",
+		(char *)(uintptr_t) "--no-huge",
+		(char *)(uintptr_t) "-m",
+		(char *)(uintptr_t) "128",
+		(char *)(uintptr_t) "--no-shconf",
+		(char *)(uintptr_t) "--no-telemetry",
+		(char *)(uintptr_t) "--no-pci",
+		(char *)(uintptr_t) "--lcores",
+		unit_lcores("0"),
+		(char *)(uintptr_t) "--log-level=error",
 	};
 
 	if (tx_pool != NULL)

@@ -3,6 +3,7 @@
  */
 /* lib/udp against frames that scapy built: what arrives, what is sent, octet for octet, and errors by ICMP. */
 #include "harness.h"
+#include "tests/unit/lcores.h"
 
 static void
 test_received(void **state)
@@ -478,11 +479,16 @@ int
 main(void)
 {
 	char *eal[] = {
-		(char *)(uintptr_t) "udp",         (char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "-m",          (char *)(uintptr_t) "64",
-		(char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",    (char *)(uintptr_t) "--lcores",
-		(char *)(uintptr_t) "0@0",         (char *)(uintptr_t) "--log-level=error",
+		(char *)(uintptr_t) "udp",
+		(char *)(uintptr_t) "--no-huge",
+		(char *)(uintptr_t) "-m",
+		(char *)(uintptr_t) "64",
+		(char *)(uintptr_t) "--no-shconf",
+		(char *)(uintptr_t) "--no-telemetry",
+		(char *)(uintptr_t) "--no-pci",
+		(char *)(uintptr_t) "--lcores",
+		unit_lcores("0"),
+		(char *)(uintptr_t) "--log-level=error",
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_received),       cmocka_unit_test(test_refused),

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+#ifndef TESTS_UNIT_LCORES_H
+#define TESTS_UNIT_LCORES_H
+
+#include <sched.h>
+#include <stdio.h>
+
+/*
+ * What --lcores takes for these lcores ("0", "(0-2)") on any CPU that this process may use. Test programs run side by side:
+ * if each had its lcore 0 on CPU 0, they would wait for that one while the others idle.
+ */
+static inline char *
+unit_lcores(const char *lcores)
+{
+	static char text[16 + 5 * CPU_SETSIZE];
+	cpu_set_t cpus;
+	size_t len;
+	char next = '(';
+
+	len = (size_t)snprintf(text, sizeof(text), "%.14s@", lcores);
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
+		return NULL;
+	for (unsigned int i = 0; i < CPU_SETSIZE; i++) {
+		if (!CPU_ISSET(i, &cpus))
+			continue;
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%u", next, i);
+		next = ',';
+	}
+	snprintf(text + len, sizeof(text) - len, ")");
+	return text;
+}
+
+#endif
