@@ -168,8 +168,8 @@ program_ended() { # name, limit, exit status, seconds
 	tally "$name" "$3" "$log" "$4"
 }
 
-# Most programs leave half of two CPUs idle: they wait for a start, a prompt, a link. So two of them run side by side, each
-# with its busy lcore on another CPU (TP_LANE; tests/system/tpmd.py). Where a program fills the CPUs or measures them, a line
+# Most programs leave half of two CPUs idle: they wait for a start, a prompt, a link. So two of them run side by side, with their
+# busy lcores on any CPU (TP_LANE; tests/system/tpmd.py). Where a program fills the CPUs or measures them, a line
 # "# Alone: WHY" at its head says so, and nothing runs beside it. What two of them leave idle all the same, another one may have:
 # it starts after two seconds in which the CPUs had nothing to do for a quarter of their time, so never on a machine that has
 # other work.

@@ -6,9 +6,6 @@
 # over our port. Sourced after lib.sh by tests that have set ipoib_test, what their cases' names begin with.
 : "${ipoib_test:?}"
 export LD_LIBRARY_PATH=$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-# Another test may run beside this one: the CPUs that may be used, in another order.
-read -ra cpus < <(/usr/bin/python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
-lane=${cpus[${TP_LANE:-0} % ${#cpus[@]}]}
 app=$TP_BUILD/apps/triplane preload=$TP_BUILD/lib/mad/libtp_umad.so
 # The Linux stack, and the ends of its wires that triplane has.
 ns=ipoib$$ wires=ipoibw$$
@@ -114,7 +111,7 @@ ipoib_program() {
 	mkfifo "$lab_tmp/say"
 	exec 9<>"$lab_tmp/say"
 	# shellcheck disable=SC2086 # options
-	ip netns exec "$wires" "$app" --no-huge -m 512 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" --lcores "0@$lane,1@$lane" \
+	ip netns exec "$wires" "$app" --no-huge -m 512 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" --lcores "0@$lab_cpus,1@$lab_cpus" \
 		--vdev="net_mlx4_user0,socket=$lab_tmp/ours.sock" "$@" -- $options <"$lab_tmp/say" >"$lab_tmp/triplane.out" 2>&1 &
 	triplane=$!
 	pids+=("$triplane")

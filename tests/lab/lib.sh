@@ -25,6 +25,9 @@ lab_end() {
 	if [ "$lab_bad" = 0 ]; then rm -rf "$lab_tmp"; else printf '# logs: %s\n' "$lab_tmp"; fi
 }
 trap lab_end EXIT
+# For --lcores "0@$lab_cpus": another test may run beside this one, so a busy lcore takes whichever CPU idles.
+# shellcheck disable=SC2034
+lab_cpus=$(/usr/bin/python3 -c 'import os; print("(%s)" % ",".join(map(str, sorted(os.sched_getaffinity(0)))))')
 trap 'exit 130' INT TERM
 
 pass() { printf 'ok %s\n' "$1"; }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 # Other people's programs of verbs on the host, on a port that a triplane shares. Sourced after lib.sh.
+: "${lab_cpus:?}"
 owner_space=() # the command that the owner and its programs are started by
 owner_run=()   # what a program's name and arguments go behind
 owner_pid=
@@ -14,7 +15,7 @@ owner_start() {
 	owner_run=("${owner_space[@]}" "$TP_BUILD/apps/triplane-run/triplane-run" --quiet --view off --attach "$lab_tmp/share")
 	rm -f "$lab_tmp/owner.in"
 	mkfifo "$lab_tmp/owner.in" || return
-	"${owner_space[@]}" "$TP_BUILD/apps/triplane" --lcores '0@0,1@0' --no-huge -m 256 --no-pci --no-shconf --no-telemetry \
+	"${owner_space[@]}" "$TP_BUILD/apps/triplane" --lcores "0@$lab_cpus,1@$lab_cpus" --no-huge -m 256 --no-pci --no-shconf --no-telemetry \
 		--file-prefix="owner$$" --log-level=lib.eal:error "$@" -- --rxq 2 <"$lab_tmp/owner.in" >"$lab_tmp/owner.out" 2>&1 &
 	owner_pid=$!
 	exec {owner_in}>"$lab_tmp/owner.in"

@@ -22,7 +22,7 @@ card guest --wire0 "dgram:$lab_tmp/w0,$lab_tmp/w1" --guid 0002c90300aa0000 --rat
 
 # Commands go to our application through a pipe that stays open.
 mkfifo "$lab_tmp/commands"
-"$TP_BUILD/apps/triplane" --lcores '0@0,1@0' --no-huge -m 256 --no-pci --no-shconf --no-telemetry --log-level='*:error' \
+"$TP_BUILD/apps/triplane" --lcores "0@$lab_cpus,1@$lab_cpus" --no-huge -m 256 --no-pci --no-shconf --no-telemetry --log-level='*:error' \
 	--file-prefix="dcb$$" --vdev="net_mlx4_user0,socket=$lab_tmp/host.sock" -- \
 	<"$lab_tmp/commands" >"$lab_tmp/app.out" 2>&1 &
 app=$!

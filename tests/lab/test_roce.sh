@@ -30,7 +30,7 @@ ours() {
 	esac
 	# A guest without hardware virtualization may do nothing for long: 1 s before what is not acknowledged is sent again.
 	[ "$program" = tp_rping ] || set -- -u 18 "$@"
-	timeout -k 5 240 "$TP_BUILD/apps/$dir/$program" --lcores 0@0 --no-huge -m 256 --no-pci --no-shconf --no-telemetry \
+	timeout -k 5 240 "$TP_BUILD/apps/$dir/$program" --lcores "0@$lab_cpus" --no-huge -m 256 --no-pci --no-shconf --no-telemetry \
 		--log-level=lib.eal:error --file-prefix="lab$$$name" --vdev="net_mlx4_user0,socket=$lab_tmp/host.sock" -- \
 		--provider "$provider" ${addrs[@]+"${addrs[@]}"} "$@" >"$lab_tmp/$name.ours" 2>&1
 	echo "status $?" >>"$lab_tmp/$name.ours"

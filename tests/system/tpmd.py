@@ -28,8 +28,8 @@ OTHERS = re.compile(r'port \d+/queue \d+: received \d+ packets\n|  src=[^\n]*\n|
 
 
 CPUS = sorted(os.sched_getaffinity(0))
-# Of two programs that scripts/test.sh runs side by side, the second takes the CPUs in another order.
-LANE = int(os.environ.get('TP_LANE', '0'))
+# Set where scripts/test.sh runs others side by side with this.
+LANE = os.environ.get('TP_LANE')
 
 
 # For triplane where a test is no matter of speed: lcores to which nothing comes leave their CPUs to others.
@@ -38,12 +38,13 @@ IDLE = 'set setting program idle-sleep 200'
 
 def cpu(n):
     """The number of the n-th CPU of those that this test may use, round and round."""
-    return CPUS[(n + LANE) % len(CPUS)]
+    return CPUS[n % len(CPUS)]
 
 
 def lcores(text):
-    """--lcores on what CPUs there are: '0@0,1@1' means the first and the second."""
-    return re.sub(r'@(\d+)', lambda m: '@%d' % cpu(int(m.group(1))), text)
+    """--lcores on what CPUs there are: '0@0,1@1' means the first and the second. Beside others, any of them: who had to wait for one CPU
+    would let another one idle."""
+    return re.sub(r'@(\d+)', lambda m: '@%d' % cpu(int(m.group(1))) if LANE is None else '@(%s)' % ','.join(map(str, CPUS)), text)
 
 
 def eal(prefix, on='0@0,1@0', memory=512, plugin=True, pci=False):

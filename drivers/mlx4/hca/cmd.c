@@ -581,8 +581,8 @@ mlx4_cmd_use_events(struct mlx4_hca *hca, void (*poll)(struct mlx4_hca *hca))
 	rc = mlx4_cmd(hca, MLX4_CMD_NOP, 0, MLX4_NOP_MODIFIER, NULL, 0, NULL, 0);
 	if (rc != 0)
 		c->events = false;
-	else
-		c->num_slots = RTE_MIN(CMD_SLOTS_MAX, hca->caps.max_cmds);
+	else /* A trace has a command when it is answered: of two at once the order would not be the card's. */
+		c->num_slots = hca->trace != NULL ? 1 : RTE_MIN(CMD_SLOTS_MAX, hca->caps.max_cmds);
 	return rc;
 }
 

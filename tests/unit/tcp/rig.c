@@ -26,16 +26,11 @@ void
 rig_init(void)
 {
 	char *eal[] = {
-		(char *)(uintptr_t) "tcp",
-		(char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "-m",
-		(char *)(uintptr_t) "128",
-		(char *)(uintptr_t) "--no-shconf",
-		(char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",
-		(char *)(uintptr_t) "--lcores",
-		unit_lcores("0"),
-		(char *)(uintptr_t) "--log-level=error",
+		(char *)(uintptr_t) "tcp",         (char *)(uintptr_t) "--no-huge",
+		(char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
+		(char *)(uintptr_t) "--no-pci",    (char *)(uintptr_t) "--log-level=error",
+		(char *)(uintptr_t) "-m",          (char *)(uintptr_t) "128",
+		(char *)(uintptr_t) "--lcores",    unit_lcores("0"),
 	};
 
 	if (tx_pool != NULL)
