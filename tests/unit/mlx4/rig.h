@@ -30,7 +30,7 @@
 #define RIG_DESC 256
 #define RIG_FRAME 60
 
-/* Starts the EAL, without hugepages, with these lcores ("0", "(0-2)") on any CPUs. */
+/* Starts the EAL, without hugepages, with these lcores; see unit_lcores(). */
 int rig_eal(const char *prefix, const char *lcores);
 
 int rig_plug(const char *name, const char *args);
