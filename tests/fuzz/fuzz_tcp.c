@@ -17,7 +17,7 @@
 
 #include "bytes.h"
 #include "lib/tcp/tcp_priv.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 #define MBUFS 1023
 #define CONNS 8
@@ -392,13 +392,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	char *eal[] = {
-		(char *)(uintptr_t) "fuzz",     (char *)(uintptr_t) "--no-huge",   (char *)(uintptr_t) "-m",
-		(char *)(uintptr_t) "64",       (char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci", (char *)(uintptr_t) "--lcores",    unit_lcores("0")};
-
 	(void)argc, (void)argv;
-	MUST(rte_eal_init(RTE_DIM(eal), eal) >= 0);
+	MUST(unit_eal("fuzz", "64", NULL) >= 0);
 	pool = rte_pktmbuf_pool_create("tx", MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	rx_pool = rte_pktmbuf_pool_create("rx", MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	MUST(pool != NULL && rx_pool != NULL);

@@ -18,7 +18,7 @@
 #include <rte_errno.h>
 
 #include "tp_dcbx_port.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 #define BURST 16
 #define INTERVAL_S 20 /* not the default, 30 */

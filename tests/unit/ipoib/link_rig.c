@@ -8,7 +8,7 @@
 #include <rte_eal.h>
 
 #include "link_rig.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 uint64_t
 rig_guid(unsigned int node)
@@ -278,17 +278,7 @@ rig_open(struct rig *r)
 	unsigned int i;
 
 	if (pool == NULL) {
-		char *argv[] = {(char *)(uintptr_t) "test",
-				(char *)(uintptr_t) "--no-huge",
-				(char *)(uintptr_t) "-m",
-				(char *)(uintptr_t) "64",
-				(char *)(uintptr_t) "--no-shconf",
-				(char *)(uintptr_t) "--no-telemetry",
-				(char *)(uintptr_t) "--no-pci",
-				(char *)(uintptr_t) "--lcores",
-				unit_lcores("0")};
-
-		assert_true(rte_eal_init(RTE_DIM(argv), argv) >= 0);
+		assert_true(unit_eal("test", "64", NULL) >= 0);
 		pool = rte_pktmbuf_pool_create("ipoib", 2047, 256, 0, RTE_PKTMBUF_HEADROOM + 4352, 0);
 		assert_non_null(pool);
 	}

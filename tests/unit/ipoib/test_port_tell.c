@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "port_rig.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 #include "tests/unit/telemetry_client.h"
 
 #define IP_A PR_IP_A

@@ -21,7 +21,7 @@
 #include "lib/mad/service/service_priv.h"
 #include "tp_mad_port.h"
 #include "tp_roce.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 #define NS_100_MS 100000000ull
 
@@ -551,10 +551,6 @@ shared_by_all(void **state)
 int
 main(void)
 {
-	char *argv[] = {
-		(char *)(uintptr_t) "test",     (char *)(uintptr_t) "--no-huge",   (char *)(uintptr_t) "-m",
-		(char *)(uintptr_t) "16",       (char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci", (char *)(uintptr_t) "--lcores",    unit_lcores("0")};
 #define T(f) cmocka_unit_test_setup_teardown(f, port_up, port_down)
 	const struct CMUnitTest tests[] = {
 		T(described_to_programs), T(rates),         T(the_firmwares_word),
@@ -563,6 +559,6 @@ main(void)
 	};
 
 	/* Whose threads for control the service's is one of. */
-	assert_true(rte_eal_init(9, argv) >= 0);
+	assert_true(unit_eal("test", "16", NULL) >= 0);
 	return cmocka_run_group_tests_name("service of a port", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include <rte_udp.h>
 
 #include "rig.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 #define DEATH_MS 200u /* how long a command is waited for that a dead card never answers */
 

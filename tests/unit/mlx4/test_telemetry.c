@@ -10,7 +10,7 @@
 #include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_queue.h"
 #include "roce_rig.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 #include "tests/unit/telemetry_client.h"
 
 static void

@@ -10,7 +10,7 @@
 
 #include "drivers/packet/packet.h"
 #include "rows.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 #define ROOM 4400u /* of a buffer */
 #define BURST 7u

@@ -12,7 +12,7 @@
 
 #include "lib/roce/rdma/cm_port.h"
 #include "fake.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 struct fake fake;
 uint16_t fake_port, fake_port2;

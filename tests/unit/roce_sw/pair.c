@@ -14,7 +14,7 @@
 #include <rte_random.h>
 
 #include "pair.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 #define RING 4096u
 #define RUN_STEPS 64u

@@ -6,7 +6,7 @@
 #include <rte_eal.h>
 
 #include "rings.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 int mlx4_logtype;
 int

@@ -12,7 +12,7 @@
 #include <rte_tcp.h>
 
 #include "cable.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 #define WIRE 1024u
 
@@ -231,21 +231,9 @@ static const struct sock_home ops = {.rx = take,
 int
 cable_begin(unsigned int ends, const uint8_t *addr)
 {
-	char *eal[] = {
-		(char *)(uintptr_t) "sock",
-		(char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "-m",
-		(char *)(uintptr_t) "64",
-		(char *)(uintptr_t) "--no-shconf",
-		(char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",
-		(char *)(uintptr_t) "--lcores",
-		unit_lcores("0"),
-		(char *)(uintptr_t) "--log-level=error",
-	};
 	int err = 0;
 
-	if (rte_eal_init(RTE_DIM(eal), eal) < 0)
+	if (unit_eal("sock", "64", "--log-level=error") < 0)
 		return -1;
 	cable_pool = rte_pktmbuf_pool_create("sock", 4095, 0, 0, 4096, 0);
 	if (cable_pool == NULL)

@@ -17,7 +17,7 @@
 #include <rte_eal.h>
 
 #include "lib/sock/sock.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 /* Longer than any test, and so is the quarter of it in which others may have the CPU: what is looked for is found by count. */
 #define SPIN_US 1000000u
@@ -222,18 +222,6 @@ test_long_sleeps_do(void **state)
 int
 main(void)
 {
-	char *eal[] = {
-		(char *)(uintptr_t) "sock",
-		(char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "-m",
-		(char *)(uintptr_t) "64",
-		(char *)(uintptr_t) "--no-shconf",
-		(char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",
-		(char *)(uintptr_t) "--lcores",
-		unit_lcores("0"),
-		(char *)(uintptr_t) "--log-level=error",
-	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_found_by_looking),
 		cmocka_unit_test(test_so_many_looks),
@@ -242,7 +230,7 @@ main(void)
 		cmocka_unit_test(test_long_sleeps_do),
 	};
 
-	if (rte_eal_init(RTE_DIM(eal), eal) < 0)
+	if (unit_eal("sock", "64", "--log-level=error") < 0)
 		return 1;
 	event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pool = rte_pktmbuf_pool_create("sock", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);

@@ -14,7 +14,7 @@
 #include "path.h"
 #include "rig.h"
 #include "watch.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 #define TX_MBUFS 8191u
 #define RX_MBUFS 8191u
@@ -25,17 +25,9 @@ static struct rte_mempool *tx_pool, *rx_pool;
 void
 rig_init(void)
 {
-	char *eal[] = {
-		(char *)(uintptr_t) "tcp",         (char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "--no-shconf", (char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",    (char *)(uintptr_t) "--log-level=error",
-		(char *)(uintptr_t) "-m",          (char *)(uintptr_t) "128",
-		(char *)(uintptr_t) "--lcores",    unit_lcores("0"),
-	};
-
 	if (tx_pool != NULL)
 		return;
-	if (rte_eal_init(RTE_DIM(eal), eal) < 0)
+	if (unit_eal("tcp", "128", "--log-level=error") < 0)
 		abort();
 	tx_pool = rte_pktmbuf_pool_create("tx", TX_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	rx_pool = rte_pktmbuf_pool_create("rx", RX_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);

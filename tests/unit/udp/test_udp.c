@@ -3,7 +3,7 @@
  */
 /* lib/udp against frames that scapy built: what arrives, what is sent, octet for octet, and errors by ICMP. */
 #include "harness.h"
-#include "tests/unit/lcores.h"
+#include "tests/unit/eal.h"
 
 static void
 test_received(void **state)
@@ -478,18 +478,6 @@ test_settings(void **state)
 int
 main(void)
 {
-	char *eal[] = {
-		(char *)(uintptr_t) "udp",
-		(char *)(uintptr_t) "--no-huge",
-		(char *)(uintptr_t) "-m",
-		(char *)(uintptr_t) "64",
-		(char *)(uintptr_t) "--no-shconf",
-		(char *)(uintptr_t) "--no-telemetry",
-		(char *)(uintptr_t) "--no-pci",
-		(char *)(uintptr_t) "--lcores",
-		unit_lcores("0"),
-		(char *)(uintptr_t) "--log-level=error",
-	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_received),       cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_full),           cmocka_unit_test(test_fragments),
@@ -500,7 +488,7 @@ main(void)
 		cmocka_unit_test(test_unreachable),    cmocka_unit_test(test_settings),
 	};
 
-	if (rte_eal_init(RTE_DIM(eal), eal) < 0)
+	if (unit_eal("udp", "64", "--log-level=error") < 0)
 		return 1;
 	pool = rte_pktmbuf_pool_create("udp", MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	if (pool == NULL)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-#ifndef TESTS_UNIT_LCORES_H
-#define TESTS_UNIT_LCORES_H
+#ifndef TESTS_UNIT_EAL_H
+#define TESTS_UNIT_EAL_H
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <rte_eal.h>
 
 /*
  * What --lcores takes for "0", on one of the CPUs that this process may use, or for several such as "(0-2)", on any of them. Test
@@ -39,6 +42,20 @@ unit_lcores(const char *lcores)
 	}
 	snprintf(text + len, sizeof(text) - len, ")");
 	return text;
+}
+
+/* The EAL without hugepages and devices, in so many megabytes. more: an argument, or NULL. Below 0 where it does not start. */
+static inline int
+unit_eal(const char *name, const char *megabytes, const char *more)
+{
+	const char *const words[] = {
+		name,       "--no-huge",      "-m", megabytes, "--no-shconf", "--no-telemetry", "--no-pci",
+		"--lcores", unit_lcores("0"), more};
+	char *argv[sizeof(words) / sizeof(words[0])];
+
+	for (unsigned int i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		argv[i] = (char *)(uintptr_t)words[i];
+	return rte_eal_init(more != NULL ? 10 : 9, argv);
 }
 
 #endif
